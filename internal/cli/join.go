@@ -86,7 +86,7 @@ func (c *joinCommand) run(ctx context.Context) error {
 	}
 	there := *c.alias // the hub of the offer; only a valid offer changes the prefix of the alias
 	there.Prefix = code.Prefix
-	done, err := join.New(ws).Join(ctx, ws.HubOf(&there), code, c)
+	done, err := join.New(ws).Join(ctx, ws.HubAt(&there), code, c)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ var ofState = []mutant{
 		`!h.Is(s.Claim), st.Moved():`, `!h.Is(s.Claim):`,
 		"./internal/cli -run TestScript/hook_revoked"),
 	without("pre-push asks the hub for the end of a claim", "internal/app/hubsync/look.go",
-		`down = hd.Workspace.HubOf(a).Refresh(ctx, lifecycle.FetchSpec{Lanes: ids})`, `down = hd.Workspace.HubOf(a).Refresh(ctx, lifecycle.FetchSpec{})`,
+		`down = hd.Workspace.HubAt(a).Refresh(ctx, lifecycle.FetchSpec{Lanes: ids})`, `down = hd.Workspace.HubAt(a).Refresh(ctx, lifecycle.FetchSpec{})`,
 		"./internal/cli -run TestScript/hook_revoked"),
 	without("what was made under a claim that somebody ended is not pushed", "internal/app/pushcheck/pushcheck.go",
 		`if slices.Contains(named, claim.Token) {`, `if slices.Contains(named, claim.Token) && false {`,

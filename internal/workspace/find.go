@@ -112,7 +112,7 @@ func (w *Workspace) withHome(ctx context.Context, r refs.Ref) (*Item, error) {
 		home = nil
 		for _, name := range w.Aliases.Names() {
 			if a, err := w.Aliases.Get(ctx, name); err == nil && refs.TrackingNamespace(a.RepoID) == namespace {
-				home = w.HubOf(a)
+				home = w.HubAt(a)
 			}
 		}
 		if home == nil {

@@ -31,12 +31,12 @@ func (hs *Homes) Hub(ctx context.Context, alias string) (*crossrepo.Hub, error) 
 	if err != nil {
 		return nil, err
 	}
-	return hs.HubOf(a), nil
+	return hs.HubAt(a), nil
 }
 
-// Named returns the hub that a setting names. A name without a repository is an error of that setting: the
+// HubOfSetting returns the hub that a setting names. A name without a repository is an error of that setting: the
 // answer that nothing was found would tell a resume that nothing waits.
-func (hs *Homes) Named(ctx context.Context, setting, alias string) (*crossrepo.Hub, error) {
+func (hs *Homes) HubOfSetting(ctx context.Context, setting, alias string) (*crossrepo.Hub, error) {
 	hub, err := hs.Hub(ctx, alias)
 	if fault.Is(err, fault.UnknownAlias) {
 		err = crossrepo.ErrNamed(hs.Aliases, setting, alias)
@@ -78,8 +78,8 @@ func (hs *Homes) AskAgain() {
 	}
 }
 
-// HubOf returns the hub behind a resolved alias. One command has one of each.
-func (hs *Homes) HubOf(a *crossrepo.Alias) *crossrepo.Hub {
+// HubAt returns the hub behind a resolved alias. One command has one of each.
+func (hs *Homes) HubAt(a *crossrepo.Alias) *crossrepo.Hub {
 	if hs.hubs == nil {
 		hs.hubs = map[string]*crossrepo.Hub{}
 	}
@@ -105,7 +105,7 @@ func (hs *Homes) Home(ctx context.Context, repoID string) (lifecycle.Home, error
 	if err != nil {
 		return nil, err
 	}
-	return hs.HubOf(a), nil
+	return hs.HubAt(a), nil
 }
 
 // AliasOf returns the short name of a home, for people; empty for this repository.
@@ -132,19 +132,19 @@ func (hs *Homes) RecoverLocal(ctx context.Context) error {
 	})
 }
 
-// Chosen resolves the named aliases; nil means all. A hub of two names is there once.
-func (hs *Homes) Chosen(ctx context.Context, aliases []string) ([]*crossrepo.Hub, error) {
-	var only []*crossrepo.Hub
+// Hubs returns the hubs behind some aliases, each once whatever its names; nil for no alias.
+func (hs *Homes) Hubs(ctx context.Context, aliases []string) ([]*crossrepo.Hub, error) {
+	var hubs []*crossrepo.Hub
 	for _, name := range aliases {
 		hub, err := hs.Hub(ctx, name)
 		if err != nil {
 			return nil, err
 		}
-		if !slices.Contains(only, hub) {
-			only = append(only, hub)
+		if !slices.Contains(hubs, hub) {
+			hubs = append(hubs, hub)
 		}
 	}
-	return only, nil
+	return hubs, nil
 }
 
 // othersThan returns the aliases that lead to none of some homes, or cannot be used.
@@ -165,7 +165,7 @@ func (hs *Homes) PulledHubs(ctx context.Context, failed func(error)) (hubs []*cr
 			len(remotes), fault.Arg(remotes[0])))
 	}
 	for _, alias := range pulled {
-		hub, err := hs.Named(ctx, "handoff.pull", alias)
+		hub, err := hs.HubOfSetting(ctx, "handoff.pull", alias)
 		if err != nil {
 			failed(err)
 			continue
@@ -226,7 +226,7 @@ func (hs *Homes) All(ctx context.Context) HomeList {
 			hs.Unread(err)
 			continue
 		}
-		if hub := hs.HubOf(a); !slices.Contains(list, lifecycle.Home(hub)) {
+		if hub := hs.HubAt(a); !slices.Contains(list, lifecycle.Home(hub)) {
 			list = append(list, hub)
 		}
 	}

@@ -72,7 +72,7 @@ func (h *Handler) Run(ctx context.Context, aliases []string, a Visitor) error {
 // audited returns the homes to audit: the hubs of the named aliases or, if none is named, all homes.
 func (h *Handler) audited(ctx context.Context, aliases []string) ([]lifecycle.Home, error) {
 	if len(aliases) > 0 {
-		only, err := h.Workspace.Chosen(ctx, aliases)
+		only, err := h.Workspace.Hubs(ctx, aliases)
 		var homes []lifecycle.Home
 		for _, hub := range only {
 			homes = append(homes, hub)

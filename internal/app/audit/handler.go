@@ -16,8 +16,8 @@ import (
 // Workspace has the methods of the workspace that audit needs.
 type Workspace interface {
 	All(ctx context.Context) workspace.HomeList
-	Chosen(ctx context.Context, aliases []string) ([]*crossrepo.Hub, error)
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
+	Hubs(ctx context.Context, aliases []string) ([]*crossrepo.Hub, error)
 	Unread(err error)
 }
 

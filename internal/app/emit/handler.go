@@ -26,9 +26,9 @@ type Workspace interface {
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
 	Hub(ctx context.Context, alias string) (*crossrepo.Hub, error)
+	HubOfSetting(ctx context.Context, setting, alias string) (*crossrepo.Hub, error)
 	Load(ctx context.Context, it *workspace.Item) error
 	MainRemote() string
-	Named(ctx context.Context, setting, alias string) (*crossrepo.Hub, error)
 	Warn(err error)
 }
 

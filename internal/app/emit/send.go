@@ -218,7 +218,7 @@ func (s *Handler) Address(ctx context.Context, to string, here bool, env *handof
 	if alias == "" && !here {
 		alias = s.Engine.Repo.Config.Get("handoff.defaultrepo")
 		find = func(ctx context.Context, alias string) (*crossrepo.Hub, error) {
-			return s.Workspace.Named(ctx, "handoff.defaultRepo", alias)
+			return s.Workspace.HubOfSetting(ctx, "handoff.defaultRepo", alias)
 		}
 	}
 	if alias == "" {

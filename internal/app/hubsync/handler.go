@@ -19,10 +19,10 @@ import (
 // Workspace has the methods of the workspace needed for a sync.
 type Workspace interface {
 	AliasOf(home lifecycle.Home) string
-	Chosen(ctx context.Context, aliases []string) ([]*crossrepo.Hub, error)
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
 	Hub(ctx context.Context, alias string) (*crossrepo.Hub, error)
-	HubOf(a *crossrepo.Alias) *crossrepo.Hub
+	HubAt(a *crossrepo.Alias) *crossrepo.Hub
+	Hubs(ctx context.Context, aliases []string) ([]*crossrepo.Hub, error)
 	Inboxes() []string
 	AdvanceAndGiveBack(ctx context.Context, hub *crossrepo.Hub, memory []refs.Ref) error
 	MainRemote() string

@@ -307,7 +307,7 @@ func (hd *Handler) EndedAt(ctx context.Context, alias string) ([]*work.Standing,
 			}
 		}
 		if len(ids) > 0 {
-			down = hd.Workspace.HubOf(a).Refresh(ctx, lifecycle.FetchSpec{Lanes: ids})
+			down = hd.Workspace.HubAt(a).Refresh(ctx, lifecycle.FetchSpec{Lanes: ids})
 		}
 	}
 	_, ended, err := hd.Work.CloseEnded(ctx, held)

@@ -34,7 +34,7 @@ type Done struct {
 // down does not stop the others. Sync returns everything done, with the first error, or with the
 // error telling this agent to stop its work.
 func (hd *Handler) Sync(ctx context.Context, aliases []string) ([]Done, error) {
-	only, err := hd.Workspace.Chosen(ctx, aliases)
+	only, err := hd.Workspace.Hubs(ctx, aliases)
 	if err != nil {
 		return nil, err
 	}
