@@ -123,7 +123,7 @@ func (s hubStep) apply(ctx context.Context) error {
 	} else if len(moved) > 0 {
 		return &refs.StaleError{Refs: moved}
 	}
-	edits := s.t.Edits
+	rest := s.t.Edits // edits that the hub has not made yet
 	const tries = 5
 	for try := 0; ; try++ {
 		// Write them with each try: a gc may remove objects to which no ref leads.
@@ -133,60 +133,58 @@ func (s hubStep) apply(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err // do not start a push: git would finish it despite the interrupt
 		}
-		report, err := s.hub.Push(ctx, refs.Transaction{Edits: edits, Objects: s.t.Objects})
-		if err == nil && report.Accepted(edits) {
-			return s.landed(ctx)
-		}
-		if try == 0 && s.t.NoRetry && report.overtaken(s.hub, s.t.Edits) {
+		report, err := s.hub.Push(ctx, refs.Transaction{Edits: rest, Objects: s.t.Objects})
+		switch {
+		case err == nil && report.Accepted(rest):
+			s.noteAccepted()
+			return s.follow(ctx)
+		case try == 0 && s.t.NoRetry && report.overtaken(s.hub, s.t.Edits):
 			f := fault.New(fault.Conflict, fault.Claimed, "others changed %s at %s first", s.hub.RemoteName(s.t.Edits[0].Ref), s.hub.Alias.Name)
 			f.Err = ErrOvertaken
 			return f
-		}
-		if s.hub.guardRefusal(err) == nil && report.RefusedForGood(s.t.Edits) {
+		case s.hub.guardRefusal(err) == nil && report.RefusedForGood(s.t.Edits):
 			return refusal(ctx, s.hub, s.t.Edits, report, err)
 		}
 		silent := len(report.lines) == 0 && (try > 0 || gitexec.TimedOut(err)) // the hub reported on no ref
-		rest, applied, err := s.unapplied(ctx, edits, report, err, silent || try+1 == tries)
+		rest, err = s.unapplied(ctx, rest, report, err, silent || try+1 == tries)
 		switch {
 		case err != nil:
 			return inDoubt(report, err)
-		case applied:
+		case len(rest) == 0: // the push was applied, and its answer got lost
 			return s.follow(ctx)
 		}
-		edits = rest
 		if err := refs.Pause(ctx, try); err != nil {
 			return err
 		}
 	}
 }
 
-// unapplied reads the hub after a failed push and returns the edits to push once more. If
-// applied is true there are none: the push was applied, and its answer got lost. After the last
-// try, cause and report explain the refusal.
-func (s hubStep) unapplied(ctx context.Context, edits []refs.Edit, report *pushReport, cause error, last bool) (rest []refs.Edit, applied bool, err error) {
+// unapplied reads the hub after a failed push, and returns those of the pushed edits that it has not made: the next
+// try pushes them. After the last try, cause and report explain the refusal.
+func (s hubStep) unapplied(ctx context.Context, pushed []refs.Edit, report *pushReport, cause error, last bool) ([]refs.Edit, error) {
 	h := s.hub
 	if err := h.Refresh(ctx, lifecycle.FetchSpecFor(h, s.t.Edits)); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	if err := h.checkLanes(s.t.Edits); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	done, moved, err := s.compare(ctx)
-	if err == nil && (done || len(moved) == 0) {
-		edits, err = h.remaining(ctx, edits, done, report)
+	if err != nil {
+		return nil, err
 	}
-	switch {
-	case err != nil:
-		return nil, false, err
-	case done && len(edits) == 0:
-		return nil, true, nil
-	case !done && len(moved) > 0:
+	if !done && len(moved) > 0 {
 		s.noteMoved(moved)
-		return nil, false, &refs.StaleError{Refs: moved, Read: true}
-	case last, h.guardRefusal(cause) != nil, report.hiddenFromFetch(h, s.t.Edits) != "":
-		return nil, false, h.diagnose(ctx, s.t.Edits, report, cause)
+		return nil, &refs.StaleError{Refs: moved, Read: true}
 	}
-	return edits, false, nil
+	rest, err := h.remaining(ctx, pushed, done, report)
+	if err != nil || len(rest) == 0 {
+		return nil, err
+	}
+	if last || h.guardRefusal(cause) != nil || report.hiddenFromFetch(h, s.t.Edits) != "" {
+		return nil, h.diagnose(ctx, s.t.Edits, report, cause)
+	}
+	return rest, nil
 }
 
 // compare reads the copies: whether every edit is in place, and which refs are not at their old
@@ -219,12 +217,7 @@ func (h *Hub) copied(edits []refs.Edit) []refs.Edit {
 	return slices.DeleteFunc(slices.Clone(edits), func(e refs.Edit) bool { return h.isWork(e.Ref) })
 }
 
-// landed records a push accepted by the hub.
-func (s hubStep) landed(ctx context.Context) error {
-	s.noteAccepted()
-	return s.follow(ctx)
-}
-
+// noteAccepted notes for the next command that the hub accepted the push.
 func (s hubStep) noteAccepted() {
 	deleted := slices.ContainsFunc(s.t.Edits, func(e refs.Edit) bool { return e.New == "" })
 	s.hub.book.forgetRefusals(deleted)

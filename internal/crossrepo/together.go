@@ -94,11 +94,12 @@ func (t *task) wait(ctx context.Context, step hubStep) error {
 		return w.err
 	case w.err != nil:
 		return w.err
-	case w.here:
-		w.noteAccepted()
+	}
+	w.noteAccepted()
+	if w.here {
 		return nil
 	}
-	return w.landed(ctx)
+	return w.follow(ctx)
 }
 
 // touches reports whether a waiting step moves a ref of this step other than a lane: this step was

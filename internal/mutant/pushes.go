@@ -86,7 +86,7 @@ var ofPushes = []mutant{
 	without("a hub that refused the last push is a problem", "internal/crossrepo/findings.go",
 		`if k.Refused == "" {`, `if k.Refused != "" {`, "./internal/cli -run TestScript/doctor_try"),
 	without("what the rules of a hub refuse is tried once", "internal/crossrepo/hub.go",
-		`if s.hub.guardRefusal(err) == nil && report.RefusedForGood(s.t.Edits) {`, `if false {`, inCrossrepo+"TestRefusedForGood"),
+		`case s.hub.guardRefusal(err) == nil && report.RefusedForGood(s.t.Edits):`, `case false:`, inCrossrepo+"TestRefusedForGood"),
 	without("a hub that hides a ref refuses it for good, whatever it did with the others", "internal/crossrepo/refusal.go",
 		`if r.refusedAsHidden() != "" {
 		return true`, `if r.refusedAsHidden() != "" {
@@ -122,7 +122,7 @@ var ofPushes = []mutant{
 	without("a lane that was never seen is looked at first", "internal/crossrepo/hub.go",
 		`k.Whole || h.LastRead().IsZero()`, `true`, inCrossrepo+"TestOfferOfALaneNeverSeen"),
 	without("a snapshot that a hub left out is pushed again", "internal/crossrepo/hub.go",
-		`case !done && len(moved) > 0:`, `case len(moved) > 0:`, inStress+"TestHubDoubtsOneRef$/snapshot"),
+		`if !done && len(moved) > 0 {`, `if len(moved) > 0 {`, inStress+"TestHubDoubtsOneRef$/snapshot"),
 	without("a handoff that was looked at is taken back without another look", "internal/lifecycle/end.go",
 		`if home.LaneIsFresh(p.ID) {`, `if false {`, "./internal/bench -run TestTripsOfTheSource"),
 	without("a push of branches leaves no ordinary copies", "internal/crossrepo/remote.go",
