@@ -44,9 +44,8 @@ func (h *fetcher) Fetch(ctx context.Context, spec lifecycle.FetchSpec) error {
 		spec.Log = spec.Log || h.along.Log
 	}
 	spec.Log = spec.Log && h.wantsLog()
-	few := spec.Few
-	if spec.Few = nil; h.Crowded() {
-		spec = onlyTrusted(spec, few)
+	if h.Crowded() {
+		spec = onlyFew(spec)
 	}
 	narrow, crowded := false, false
 	for {
@@ -62,7 +61,7 @@ func (h *fetcher) Fetch(ctx context.Context, spec lifecycle.FetchSpec) error {
 		case spec.Log && len(b.published) <= mostPublished:
 			spec.Log, narrow = false, true
 		default: // a fetch that only broke says nothing of the keys
-			spec, crowded = onlyTrusted(spec, few), b.over() || b.full
+			spec, crowded = onlyFew(spec), b.over() || b.full
 		}
 		b.sweep()
 	}
@@ -71,9 +70,9 @@ func (h *fetcher) Fetch(ctx context.Context, spec lifecycle.FetchSpec) error {
 // isDir reports whether the name of a published ref means all refs below.
 func isDir(ref string) bool { return strings.HasSuffix(ref, "/") }
 
-// onlyTrusted asks for a few of the published refs in place of all refs below a name.
-func onlyTrusted(spec lifecycle.FetchSpec, few []string) lifecycle.FetchSpec {
-	spec.Published, spec.Few = slices.DeleteFunc(slices.Clone(spec.Published), isDir), few
+// onlyFew leaves out all refs below a name, so that those of spec.Few come in their place.
+func onlyFew(spec lifecycle.FetchSpec) lifecycle.FetchSpec {
+	spec.Published = slices.DeleteFunc(slices.Clone(spec.Published), isDir)
 	return spec
 }
 
@@ -203,14 +202,15 @@ func (n refNames) specs(spec lifecycle.FetchSpec, ids []handoff.ID) []string {
 		ref := n.Namespace().Work(p.Agent, p.ID)
 		add(ref, ref)
 	}
+	few := spec.Few
 	for _, ref := range spec.Published {
-		to := ref
-		if !strings.HasSuffix(ref, "/") {
-			to = n.mirrored(ref)
+		to := n.mirrored(ref)
+		if isDir(ref) {
+			to, few = ref, nil // they are among the refs below
 		}
 		add(ref, to)
 	}
-	for _, ref := range spec.Few {
+	for _, ref := range few {
 		add(ref, ref)
 	}
 	return specs
@@ -254,7 +254,7 @@ func (n refNames) negotiationTips(specs []string) []string {
 func (h *fetcher) takePublished(ctx context.Context, copies []string) error {
 	var edits []refs.Edit
 	for _, ref := range copies {
-		if strings.HasSuffix(ref, "/") {
+		if isDir(ref) {
 			continue
 		}
 		now, err := h.Repo.Resolve(ctx, h.mirrored(ref))

@@ -68,7 +68,7 @@ type FetchSpec struct {
 
 	// Further refs, for sync and audit.
 	Published []string // copies of published refs; a trailing "/" means all refs below
-	Few       []string // the refs below those that come even from a hub with too many
+	Few       []string // the refs below those that are needed even from a hub with too many
 	Notes     bool
 	Work      []Place    // snapshots that are here: their copies then say what the home has
 	Memory    []refs.Ref // copies of lanes; those lanes are fetched one by one if the whole log is not fetched
