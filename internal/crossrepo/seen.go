@@ -52,14 +52,15 @@ func (h *fetcher) AdvanceSeen(ctx context.Context, id handoff.ID) bool {
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: s.now}}}) == nil
 }
 
-// FetchAlong runs do, and fetches nothing itself. The first look at the hub meanwhile, whatever its reason,
-// brings spec as well. FetchAlong reports whether there was one.
-func (h *fetcher) FetchAlong(spec lifecycle.FetchSpec, do func()) (looked bool) {
+// FetchAlong fetches nothing itself. The first look at the hub until stop is called, whatever its reason, brings
+// spec as well. stop reports whether there was one.
+func (h *fetcher) FetchAlong(spec lifecycle.FetchSpec) (stop func() (looked bool)) {
 	h.along = &spec
-	do()
-	looked = h.along == nil
-	h.along = nil
-	return looked
+	return func() (looked bool) {
+		looked = h.along == nil
+		h.along = nil
+		return looked
+	}
 }
 
 // NoteContested notes whether others claim from the hub as well: a claim tried without a look came too

@@ -38,7 +38,7 @@ var ofState = []mutant{
 		`if env.Target.Agent == nil {`, `if env.Target.Agent == nil || env.Status == handoff.StatusNeedsReview {`,
 		"./internal/cli -run TestScript/emit_named"),
 	without("a refusal that was mended is not told", "internal/app/take/resume.go",
-		`			s = &search{Handler: t, Request: q} //`, `			_ = q //`, inScript+"resume_joined"),
+		`		s = &search{Handler: t, Request: q}`, `		_ = q`, inScript+"resume_joined"),
 	without("what is held is shown before more is taken", "internal/app/take/resume.go",
 		`g == nil && err == nil && !t.Next {`, `g == nil && err == nil && false {`,
 		"./internal/cli -run TestScript/resume_again"),

@@ -56,19 +56,19 @@ func (hs *Homes) Unread(err error) {
 	hs.OnUnread(err)
 }
 
-// DeferWarnings holds warnings back until do returns, and drops those which repeat its error.
-func (hs *Homes) DeferWarnings(do func() error) error {
+// HoldWarnings holds warnings back until tell is called, which drops those that repeat an error.
+func (hs *Homes) HoldWarnings() (tell func(err error)) {
 	warn := hs.OnWarn
-	defer func() { hs.OnWarn = warn }()
 	var held []error
 	hs.OnWarn = func(err error) { held = append(held, err) }
-	err := do()
-	for _, w := range held {
-		if err == nil || w.Error() != err.Error() {
-			warn(w)
+	return func(err error) {
+		hs.OnWarn = warn
+		for _, w := range held {
+			if err == nil || w.Error() != err.Error() {
+				warn(w)
+			}
 		}
 	}
-	return err
 }
 
 // AskAgain makes this command ask every hub again, for the next try of one that waits.

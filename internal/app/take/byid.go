@@ -51,13 +51,13 @@ func (t *search) resumeByID(ctx context.Context) (*Result, error) {
 				continue
 			}
 			if down != nil {
-				t.warnings = append(t.warnings, down)
+				t.problems = append(t.problems, down)
 			}
 			return g, t.explain(ctx, home, *p, err)
 		}
 	}
 	if refused != nil && down != nil {
-		t.warnings = append(t.warnings, down)
+		t.problems = append(t.problems, down)
 	}
 	if err := cmp.Or(refused, down, copied); err != nil {
 		return nil, err

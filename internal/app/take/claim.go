@@ -41,7 +41,9 @@ func (t *choice) attempt(ctx context.Context, it *workspace.Item) (g *Result, lo
 		req.NoRetry = true
 		g, err = t.claim(ctx, hub, req)
 	default:
-		looked = hub.FetchAlong(t.inboxesAndLog(), func() { g, err = t.claim(ctx, hub, req) })
+		stop := hub.FetchAlong(t.inboxesAndLog())
+		g, err = t.claim(ctx, hub, req)
+		looked = stop()
 	}
 	switch {
 	case errors.Is(err, crossrepo.ErrOvertaken): // the copy is of an offer that others took

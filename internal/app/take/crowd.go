@@ -94,7 +94,7 @@ func (l *crowdLook) atShare(ctx context.Context, sp *spread) error {
 // copied returns the offers of the hub copied in this clone, best first, without those held here. No hub
 // is asked.
 func (l *crowdLook) copied(ctx context.Context, held map[handoff.ID]bool) ([]*workspace.Item, error) {
-	offline := l.offline() // its warnings are dropped: the choice after the look gives them again
+	offline := l.offline() // its problems are dropped: the choice after the look meets them again
 	maps.Copy(offline.skipped, held)
 	return offline.offersAt(ctx, l.hub)
 }

@@ -71,7 +71,7 @@ func (t *choice) sweep(ctx context.Context) {
 	for home, items := range byHome {
 		some := items[:min(len(items), workspace.MostSwept)]
 		if err := t.Engine.Sweep(ctx, home, workspace.Places(some)...); err != nil {
-			t.warnings = append(t.warnings, err)
+			t.problems = append(t.problems, err)
 		}
 	}
 }

@@ -23,9 +23,9 @@ import (
 type Workspace interface {
 	All(ctx context.Context) workspace.HomeList
 	AskAgain()
-	DeferWarnings(do func() error) error
 	FetchLogged(ctx context.Context, home lifecycle.Home, arg string) (handoff.ID, error)
 	HintOtherHubs(read ...lifecycle.Home) []fault.Hint
+	HoldWarnings() (tell func(err error))
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
 	InboxItems(ctx context.Context, homes ...lifecycle.Home) ([]*workspace.Item, error)
 	Inboxes() []string
@@ -96,7 +96,7 @@ func (q *Request) checkFit(v *lifecycle.Verified) error {
 type search struct {
 	*Handler
 	Request
-	warnings   []error          // of offers and homes
+	problems   []error          // of offers and homes: warnings, unless another search follows, which meets them again
 	passedOver []lifecycle.Home // homes that do not answer, or that refuse every claim
 	down       error            // first error of a failed home
 }
@@ -117,7 +117,7 @@ func (t *search) homeFailed(home lifecycle.Home, err error) {
 	case t.down == nil:
 		t.down = err
 	default:
-		t.warnings = append(t.warnings, err)
+		t.problems = append(t.problems, err)
 	}
 	if fault.CodeOf(err) == fault.Unavailable && !errors.Is(err, crossrepo.ErrReadInPart) || refusesKey(err, t.Engine.Author.Signer.KID()) {
 		t.passedOver = append(t.passedOver, home)

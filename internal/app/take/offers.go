@@ -38,7 +38,7 @@ type choice struct {
 func (t *choice) resumeAny(ctx context.Context) (*Result, error) {
 	defer func() {
 		if more := len(t.refused) - mostRefusals; more > 0 {
-			t.warnings = append(t.warnings, fmt.Errorf("%d more were refused: githandoff audit lists them", more))
+			t.problems = append(t.problems, fmt.Errorf("%d more were refused: githandoff audit lists them", more))
 		}
 	}()
 	sp, err := t.newSpread(t.Workspace.Inboxes())
@@ -119,7 +119,7 @@ func (t *choice) offerRefused(it *workspace.Item, err error) {
 		}
 	}
 	if t.refused = append(t.refused, id); len(t.refused) <= mostRefusals {
-		t.warnings = append(t.warnings, err)
+		t.problems = append(t.problems, err)
 	}
 }
 

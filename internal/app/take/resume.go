@@ -69,19 +69,17 @@ func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 			return nil, err
 		}
 	}
-	var g *Result
-	err := t.Workspace.DeferWarnings(func() (err error) {
-		s := &search{Handler: t, Request: q}
+	tell := t.Workspace.HoldWarnings()
+	s := &search{Handler: t, Request: q}
+	g, err := s.run(ctx)
+	if err != nil && q.Again != nil && q.Again(err) {
+		s = &search{Handler: t, Request: q}
 		g, err = s.run(ctx)
-		if err != nil && q.Again != nil && q.Again(err) {
-			s = &search{Handler: t, Request: q} // what the first search warned of may be mended
-			g, err = s.run(ctx)
-		}
-		for _, w := range s.warnings {
-			t.Workspace.Warn(w)
-		}
-		return err
-	})
+	}
+	for _, w := range s.problems {
+		t.Workspace.Warn(w)
+	}
+	tell(err)
 	if err != nil {
 		unlock()
 		return nil, err
@@ -124,7 +122,7 @@ func (t *search) resumeNext(ctx context.Context) (g *Result, err error) {
 		}
 	}
 	if t.down != nil && !errors.Is(err, t.down) {
-		t.warnings = append(t.warnings, t.down)
+		t.problems = append(t.problems, t.down)
 	}
 	return g, err
 }

@@ -28,7 +28,7 @@ func (t *choice) claimSeen(ctx context.Context, homes []lifecycle.Home) (g *Resu
 		}
 		switch code := fault.CodeOf(err); {
 		case err == nil:
-			t.warnings = append(t.warnings, offline.warnings...) // without a claim, the look after this warns of the same
+			t.problems = append(t.problems, offline.problems...) // without a claim, the choice after the look meets them again
 			t.refused = offline.refused
 			return g, nil, nil
 		case t.crowded && code == fault.Conflict && t.lost < lostInARow:
@@ -45,7 +45,7 @@ func (t *choice) claimSeen(ctx context.Context, homes []lifecycle.Home) (g *Resu
 	}
 }
 
-// offline returns a choice for the same that skips the same offers. Its refusals and warnings are its own.
+// offline returns a choice for the same that skips the same offers. Its refusals and problems are its own.
 func (t *choice) offline() *choice {
 	return &choice{search: &search{Handler: t.Handler, Request: t.Request}, crowded: t.crowded, skipped: maps.Clone(t.skipped)}
 }
