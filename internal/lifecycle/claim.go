@@ -47,7 +47,7 @@ func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verif
 	isMine := func(s *State) bool {
 		return s.Claim != nil && s.Claim.Key == e.Author.Signer.KID() && slices.Contains(nonces, s.Claim.Nonce)
 	}
-	s, err := e.act(ctx, home, req.Place, fetchIfRefused, func(s *State, b *batch) error {
+	s, err := e.act(ctx, home, req.Place, fromCopies, func(s *State, b *batch) error {
 		mine := isMine(s)
 		if !mine {
 			if err := checkClaimable(s, e.Keys.now(), req.ByID); err != nil {
@@ -122,7 +122,7 @@ type Renewal struct {
 
 // Renew takes a renewal, unless the lane has it already.
 func (e *Engine) Renew(ctx context.Context, home Home, h ClaimProof, n Renewal) (*State, error) {
-	return e.act(ctx, home, h.Place, fetchIfRefused, func(s *State, b *batch) error {
+	return e.act(ctx, home, h.Place, fromCopies, func(s *State, b *batch) error {
 		if err := e.Author.checkHeld(s, h); err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (s *State) term() time.Duration {
 // Release gives a claim back. With force it breaks the claim of another holder: sources
 // and root keys may, also if the handoff is disputed.
 func (e *Engine) Release(ctx context.Context, home Home, h ClaimProof, force bool) (*State, error) {
-	return e.act(ctx, home, h.Place, fetchIfRefused, func(s *State, b *batch) error {
+	return e.act(ctx, home, h.Place, fromCopies, func(s *State, b *batch) error {
 		if !force {
 			if err := e.Author.checkHeld(s, h); err != nil {
 				return err
@@ -180,7 +180,7 @@ func (e *Engine) Release(ctx context.Context, home Home, h ClaimProof, force boo
 // offer of the child, because the child's token counts by it alone. If the child is never
 // offered, the entry does no harm.
 func (e *Engine) Delegate(ctx context.Context, home Home, h ClaimProof, child handoff.ID) (*State, error) {
-	return e.act(ctx, home, h.Place, fetchIfRefused, func(s *State, b *batch) error {
+	return e.act(ctx, home, h.Place, fromCopies, func(s *State, b *batch) error {
 		if err := e.Author.checkHeld(s, h); err != nil {
 			return err
 		}

@@ -112,7 +112,7 @@ func (by *Author) checkDecided(s *State) error {
 // releaseElsewhere releases a claim that counts elsewhere, before its source withdraws the handoff. A
 // root key need not release it: it may end what others hold.
 func (e *Engine) releaseElsewhere(ctx context.Context, home Home, p Place) (*State, error) {
-	return e.act(ctx, home, p, fetchIfRefused, func(s *State, b *batch) error {
+	return e.act(ctx, home, p, fromCopies, func(s *State, b *batch) error {
 		held := s.Phase() == Disputed && s.heldElsewhere(e.Keys.now())
 		if !held || s.Offer == nil || len(s.Chain) == 0 || e.Author.IsRoot() || !e.Author.MayAct(sign.RoleSender, s.Offer.From) {
 			return nil

@@ -17,12 +17,12 @@ import (
 // unless the payload is the same: then Offer succeeds and changes nothing.
 func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, localEdits ...refs.Edit) (*State, error) {
 	at := Place{Agent: p.Agent, ID: p.Record.ID}
-	when := fetchIfRefused
+	from := fromCopies
 	if hub, ok := home.(RemoteHome); ok && hub.LooksFirst(ctx, at.ID) {
-		when = fetchFirst
+		from = afterFetch
 	}
 	looked := false
-	return e.act(ctx, home, at, when, func(s *State, b *batch) error {
+	return e.act(ctx, home, at, from, func(s *State, b *batch) error {
 		b.tx.LocalEdits = localEdits
 		if payloadLost(s, p) && !looked {
 			// Inboxes are read before lanes: a payload that landed in between is not lost.
@@ -108,7 +108,7 @@ func OfferedBy(s *State, kid sign.KID) bool {
 // handoff is in the inbox already, Route succeeds; if it went to another agent, the result is a
 // conflict naming that agent.
 func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string) (*State, error) {
-	return e.act(ctx, home, p, fetchFirst, func(s *State, b *batch) error {
+	return e.act(ctx, home, p, afterFetch, func(s *State, b *batch) error {
 		if err := s.Err(); err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ type Outcome struct {
 // Acknowledge ends a held handoff: the work was done. If it was acknowledged before,
 // Acknowledge succeeds again and repeated is true.
 func (e *Engine) Acknowledge(ctx context.Context, home Home, h ClaimProof, o Outcome) (s *State, repeated bool, err error) {
-	s, err = e.act(ctx, home, h.Place, fetchIfRefused, func(s *State, b *batch) error {
+	s, err = e.act(ctx, home, h.Place, fromCopies, func(s *State, b *batch) error {
 		if s.Receipt != nil && s.Receipt.Event == record.Acknowledged && s.Receipt.Claim == h.Nonce && s.Receipt.Key == e.Author.Signer.KID() {
 			repeated = true
 			return b.dropAll(ctx, s, "")
@@ -180,7 +180,7 @@ func (e *Engine) Acknowledge(ctx context.Context, home Home, h ClaimProof, o Out
 // Fail ends a handoff without success: by its holder or, without a nonce in h, by a recipient
 // who rejects the offer.
 func (e *Engine) Fail(ctx context.Context, home Home, h ClaimProof, o Outcome) (*State, error) {
-	s, err := e.act(ctx, home, h.Place, fetchIfRefused, func(s *State, b *batch) error {
+	s, err := e.act(ctx, home, h.Place, fromCopies, func(s *State, b *batch) error {
 		if h.Nonce != "" || s.Claim != nil || s.Receipt != nil {
 			if err := e.Author.checkHeld(s, h); err != nil {
 				return err
@@ -200,11 +200,11 @@ func (e *Engine) Fail(ctx context.Context, home Home, h ClaimProof, o Outcome) (
 // steps says who may. An ended handoff can still be revoked, once, if it carried a token: for
 // the sake of the tokens below it.
 func (e *Engine) Withdraw(ctx context.Context, home Home, p Place, event record.Event, o Outcome) (*State, error) {
-	when := fetchFirst
+	from := afterFetch
 	if home.LaneIsFresh(p.ID) {
-		when = fetchIfRefused
+		from = fromCopies
 	}
-	s, err := e.act(ctx, home, p, when, func(s *State, b *batch) error {
+	s, err := e.act(ctx, home, p, from, func(s *State, b *batch) error {
 		switch s.Phase() {
 		case Disputed:
 			if err := e.Author.checkDecided(s); err != nil && !o.Force {

@@ -77,25 +77,26 @@ func denied(reason fault.Reason, format string, args ...any) *fault.Error {
 	return fault.New(fault.Denied, reason, format, args...)
 }
 
-// fetchTime says when a step fetches its handoff from a hub.
-type fetchTime int
+// start is where a step begins.
+type start int
 
 const (
-	fetchIfRefused fetchTime = iota // try the copies here first, and fetch only before a refusal
-	fetchFirst
+	fromCopies start = iota // the copies here decide; a fetch comes only before a refusal
+	afterFetch              // a fetch comes first
 )
 
 // act takes a step: it loads the state, lets plan build the transaction, and applies it. If a ref has
 // moved, it begins again. If only other entries moved the lane, plan builds the step on them. If the
 // handoff itself moved, plan sees this and says who won.
-func (e *Engine) act(ctx context.Context, home Home, p Place, when fetchTime, plan func(*State, *batch) error) (*State, error) {
-	r := &rounds{home: home, spec: WholeHandoffs(p), fetched: when == fetchFirst}
-	if r.fetched {
+func (e *Engine) act(ctx context.Context, home Home, p Place, from start, plan func(*State, *batch) error) (*State, error) {
+	r := &rounds{home: home, spec: WholeHandoffs(p)}
+	if from == afterFetch {
 		first := r.spec
 		first.Log = true
 		if err := home.Refresh(ctx, first); err != nil {
 			return nil, err
 		}
+		r.fetched = true
 	}
 	for {
 		s, err := e.Reader.LoadOrFetch(ctx, home, p)
@@ -111,8 +112,8 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, when fetchTime, pl
 			continue
 		}
 		b := &batch{engine: e, home: home}
-		if err := plan(s, b); err != nil {
-			if err := r.retryRefused(ctx, s, err); err != nil {
+		if refusal := plan(s, b); refusal != nil {
+			if err := r.retryRefused(ctx, s, refusal); err != nil {
 				return s, err
 			}
 			continue
@@ -122,13 +123,14 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, when fetchTime, pl
 			return s, nil // the step was taken before
 		}
 		already, err := e.apply(ctx, home, t)
-		stale, moved := errors.AsType[*refs.StaleError](err)
-		switch {
-		case err == nil && b.after != nil && !already:
+		if err == nil && b.after != nil && !already {
 			return b.after, nil
-		case err == nil:
+		}
+		if err == nil {
 			return e.Reader.Load(ctx, home, p)
-		case !moved:
+		}
+		stale, moved := errors.AsType[*refs.StaleError](err)
+		if !moved {
 			return s, err
 		}
 		if err := r.retryMoved(ctx, t.Edits, stale); err != nil {
@@ -141,7 +143,7 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, when fetchTime, pl
 type rounds struct {
 	home    Home
 	spec    FetchSpec // what to fetch of the handoffs
-	fetched bool      // whether they were fetched before the first round
+	fetched bool      // whether they were fetched before the first decision
 	n       int       // number of rounds that are over
 }
 
