@@ -141,23 +141,23 @@ func (t *choice) resumeFetched(ctx context.Context, homes []lifecycle.Home) (*Re
 		if err != nil {
 			return nil, err
 		}
+		if len(offers) == 0 {
+			if !t.lookFurther(ctx) {
+				return nil, nil
+			}
+			list = nil
+			continue
+		}
 		if i := slices.IndexFunc(offers, func(it *workspace.Item) bool { return it.Place.ID == t.unchanged }); i > 0 {
 			offers[0], offers[i] = offers[i], offers[0]
 		}
-		if len(offers) > 0 {
-			lost := t.lost
-			if g, err := t.claimOne(ctx, offers); g != nil || err != nil {
-				return g, err
-			}
-			if t.lost > lost || slices.ContainsFunc(offers, func(it *workspace.Item) bool { return !t.skipped[it.Place.ID] }) {
-				list = nil
-			}
-			continue
+		lost := t.lost
+		if g, err := t.claimOne(ctx, offers); g != nil || err != nil {
+			return g, err
 		}
-		if !t.lookFurther(ctx) {
-			return nil, nil
+		if t.lost > lost || slices.ContainsFunc(offers, func(it *workspace.Item) bool { return !t.skipped[it.Place.ID] }) {
+			list = nil
 		}
-		list = nil
 	}
 }
 
