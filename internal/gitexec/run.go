@@ -126,17 +126,16 @@ func (r *Runner) TimeFor(c Cmd) time.Duration {
 // returned with the error, which is an *Error. Output of git that ends in the middle of a line is a
 // failure: more would have followed. When ctx ends, so do the process and its children.
 func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
-	base := ctx
+	caller := ctx
 	if c.Finish {
-		base = context.WithoutCancel(ctx)
+		ctx = context.WithoutCancel(ctx)
 	}
-	base, cancel := context.WithTimeout(base, r.TimeFor(c))
+	ctx, cancel := context.WithTimeout(ctx, r.TimeFor(c))
 	defer cancel()
 	if c.Finish {
-		stop := context.AfterFunc(ctx, func() { time.AfterFunc(finishTime, cancel) })
+		stop := context.AfterFunc(caller, func() { time.AfterFunc(finishTime, cancel) })
 		defer stop()
 	}
-	ctx = base
 
 	cmd := r.command(ctx, c)
 	limit := cmp.Or(c.MaxOutput, 64<<20)

@@ -55,7 +55,7 @@ func run(cmd *exec.Cmd, c Cmd, cancel context.CancelFunc) error {
 	if err != nil {
 		return cmd.Run() // no file descriptors are left to read packets
 	}
-	trace := packetFile(cmd.Environ())
+	file := packetFile(cmd.Environ())
 	cmd.ExtraFiles = []*os.File{says}
 	cmd.Env = append(cmd.Environ(), packetTrace+"="+strconv.Itoa(firstExtra))
 	err = cmd.Start()
@@ -63,7 +63,7 @@ func run(cmd *exec.Cmd, c Cmd, cancel context.CancelFunc) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if listen(heard, trace, c.OnPacket) {
+		if listen(heard, file, c.OnPacket) {
 			_ = heard.Close()
 			time.AfterFunc(killTime, cancel)
 		}
@@ -75,8 +75,8 @@ func run(cmd *exec.Cmd, c Cmd, cancel context.CancelFunc) error {
 	}
 	<-done
 	_ = heard.Close()
-	if trace != nil {
-		_ = trace.Close()
+	if file != nil {
+		_ = file.Close()
 	}
 	return err
 }
