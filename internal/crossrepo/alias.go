@@ -36,7 +36,7 @@ type Alias struct {
 func (a *Alias) hinted() string { return URL(a.target).Bare() }
 
 // Path returns the place to which the alias leads, if that is a path. Its ids may name a former place.
-func (a *Alias) Path() (path string, ok bool) { return FilePath(a.derived) }
+func (a *Alias) Path() (path string, ok bool) { return filePath(a.derived) }
 
 // Aliases resolves aliases from git configuration, nowhere else.
 type Aliases struct {
@@ -106,8 +106,8 @@ func movedByPlace(as Aliases, a *Alias) error {
 	if elsewhere, err := RepoID(string(a.URL), "/"); err != nil || elsewhere == a.derived {
 		return nil //nolint:nilerr // the URL is not relative to a worktree
 	}
-	dir, _ := FilePath(a.RepoID)
-	other, _ := FilePath(a.derived)
+	dir, _ := filePath(a.RepoID)
+	other, _ := filePath(a.derived)
 	for _, place := range []string{dir, other} {
 		if _, err := os.Stat(place); err != nil {
 			return nil //nolint:nilerr // git reports a place that does not exist
@@ -124,7 +124,7 @@ func movedByPlace(as Aliases, a *Alias) error {
 // apart refuses an alias that leads to this repository itself. A handoff sent by it would stay
 // here, because no hub brings its receipt.
 func apart(as Aliases, name, repoID string) error {
-	dir, local := FilePath(repoID)
+	dir, local := filePath(repoID)
 	if !local {
 		return nil
 	}

@@ -86,8 +86,8 @@ func FileID(path string) string {
 // fileScheme begins the id of a repository at a path.
 const fileScheme = "git+file://"
 
-// FilePath returns the path of the repository with an id made by FileID.
-func FilePath(repoID string) (path string, ok bool) {
+// filePath returns the path of the repository with an id made by FileID.
+func filePath(repoID string) (path string, ok bool) {
 	rest, ok := strings.CutPrefix(repoID, fileScheme)
 	return decoded(rest), ok
 }

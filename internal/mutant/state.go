@@ -26,7 +26,7 @@ var ofState = []mutant{
 	without("a claim that is over does not make the live one ambiguous", "internal/work/live.go",
 		`if held, err = w.stillLive(ctx, held); err != nil {`, `if false {`, inScript+"obo_check_scope"),
 	without("what left the inbox gives no authority", "internal/work/live.go",
-		`!h.Is(s.Claim), st.Moved():`, `!h.Is(s.Claim):`,
+		`!h.Is(s.Claim), st.moved():`, `!h.Is(s.Claim):`,
 		"./internal/cli -run TestScript/hook_revoked"),
 	without("pre-push asks the hub for the end of a claim", "internal/app/hubsync/look.go",
 		`down = hd.Workspace.HubAt(a).Refresh(ctx, lifecycle.FetchSpec{Lanes: ids})`, `down = hd.Workspace.HubAt(a).Refresh(ctx, lifecycle.FetchSpec{})`,

@@ -12,8 +12,8 @@ import (
 	"githandoff/internal/untrusted"
 )
 
-// FetchKeys fetches the keys published at a hub, and remembers them.
-func (t *Team) FetchKeys(ctx context.Context, hub *crossrepo.Hub) error {
+// fetchKeys fetches the keys published at a hub, and remembers them.
+func (t *Team) fetchKeys(ctx context.Context, hub *crossrepo.Hub) error {
 	if err := hub.Fetch(ctx, lifecycle.FetchSpec{Published: []string{keysOf(hub.Namespace())}, Few: t.Pinned(hub)}); err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (t *Team) Review(ctx context.Context, aliases []string) (unpinned []sign.Pu
 	for _, name := range aliases {
 		hub, err := t.Workspace.Hub(ctx, name)
 		if err == nil {
-			err = t.FetchKeys(ctx, hub)
+			err = t.fetchKeys(ctx, hub)
 		}
 		if err != nil && unread == nil {
 			unread = err

@@ -198,8 +198,8 @@ func (c Claims) forget(now time.Time) error {
 	return nil
 }
 
-// Lost returns the remembered claims ended by somebody else's step.
-func (c Claims) Lost() ([]*Claim, error) {
+// lost returns the remembered claims ended by somebody else's step.
+func (c Claims) lost() ([]*Claim, error) {
 	all, err := c.ended().All()
 	return slices.DeleteFunc(all, func(h *Claim) bool { return !h.Lost }), err
 }

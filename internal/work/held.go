@@ -107,9 +107,9 @@ func (st *Standing) OverWord() string {
 	return string(st.Over.Event)
 }
 
-// Moved reports whether the inbox ref of a claim is not where the lane says, as both are known
+// moved reports whether the inbox ref of a claim is not where the lane says, as both are known
 // here: somebody took a step not read by this clone yet.
-func (st *Standing) Moved() bool {
+func (st *Standing) moved() bool {
 	s := st.State
 	return s != nil && st.Over == nil && s.Claim != nil && (s.Tip == "" || s.Unlogged())
 }
@@ -172,7 +172,7 @@ func (w *Held) CloseEnded(ctx context.Context, claims []*Claim) (held, lost []*S
 // Lost returns the closed claims of this agent that somebody else ended, and that were not taken again
 // since.
 func (w *Held) Lost() ([]*Claim, error) {
-	lost, err := w.Claims.Lost()
+	lost, err := w.Claims.lost()
 	if err != nil {
 		return nil, err
 	}

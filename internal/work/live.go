@@ -96,7 +96,7 @@ func (w *Held) LiveClaim(ctx context.Context, h *Claim) (*Live, error) {
 		return nil, asNoAuthority(s.Err())
 	case s.Claim == nil && s.Early != nil:
 		return nil, errNoAuthority(fault.NotYetValid, "handoff %s: %w", h.ID, s.Early)
-	case !h.Is(s.Claim), st.Moved():
+	case !h.Is(s.Claim), st.moved():
 		if !h.Printed && s.Claim == nil {
 			return nil, errNoAuthority(fault.NotHolder, "the claim on handoff %s was interrupted", h.ID).
 				WithHints(fault.Run("githandoff", "resume").Because("makes it again"),
