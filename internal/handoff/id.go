@@ -170,6 +170,16 @@ const Nobody = "_"
 // narrower than git's rule for ref names.
 func CheckAgent(s string) error { return checkName("agent", s, lower+digits, "a-z 0-9") }
 
+// AgentLetters spells a name with the letters of an agent's: "-" stands for any other.
+func AgentLetters(name string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(lower+digits+"._-", r) {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(name))
+}
+
 // checkName checks a name that is made of some letters and digits, shown as in a message.
 func checkName(what, s, letters, shown string) error {
 	switch {

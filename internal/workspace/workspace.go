@@ -41,13 +41,8 @@ func (w *Workspace) Source() string {
 	if handoff.CheckAgent(w.Agent) == nil {
 		return w.Agent
 	}
-	local, _, _ := strings.Cut(strings.ToLower(w.Agent), "@")
-	name := strings.TrimLeft(strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r) {
-			return r
-		}
-		return '-'
-	}, local), "._-")
+	local, _, _ := strings.Cut(w.Agent, "@")
+	name := strings.TrimLeft(handoff.AgentLetters(local), "._-")
 	if handoff.CheckAgent(name) != nil {
 		return "person"
 	}

@@ -28,13 +28,7 @@ func BadName(name string) fault.Hint {
 
 // spelled returns a name with letters that an agent's name can have; "" if none are left.
 func spelled(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r) {
-			return r
-		}
-		return '-'
-	}, strings.ToLower(name))
-	name = strings.Trim(name, "._-")
+	name = strings.Trim(handoff.AgentLetters(name), "._-")
 	if handoff.CheckAgent(name) != nil {
 		return ""
 	}
