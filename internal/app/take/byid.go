@@ -18,9 +18,11 @@ func (t *search) resumeByID(ctx context.Context) (*Result, error) {
 	if err := workspace.CheckArg(t.Arg); err != nil {
 		return nil, t.withTask(ctx, t.Arg, err)
 	}
-	if h, err := t.Work.Find(t.Arg); err != nil {
+	h, err := t.Work.Find(t.Arg)
+	if err != nil {
 		return nil, err
-	} else if h != nil && !h.Ended && h.Actor == t.Agent {
+	}
+	if h != nil && !h.Ended && h.Actor == t.Agent {
 		home, err := t.Workspace.Home(ctx, h.Home)
 		if err != nil {
 			return nil, err
@@ -34,22 +36,23 @@ func (t *search) resumeByID(ctx context.Context) (*Result, error) {
 	var refused, copied error // refusal of a home that the handoff may be for, and error at a home with a copy
 	for _, home := range homes {
 		p, err := t.locate(ctx, home, t.Arg)
-		switch {
-		case fault.CodeOf(err) == fault.Unavailable:
+		if fault.CodeOf(err) == fault.Unavailable {
 			down = err
 			continue
-		case err != nil:
+		}
+		if err != nil {
 			return nil, err
-		case p != nil:
-			g, err := t.claim(ctx, home, lifecycle.ClaimRequest{Place: *p, ByID: true})
-			switch {
-			case err != nil && t.isCopy(ctx, home, *p):
-				copied = cmp.Or(copied, err)
-				continue
-			case fault.Is(err, fault.AudienceMismatch):
-				refused = cmp.Or(refused, err)
-				continue
-			}
+		}
+		if p == nil {
+			continue
+		}
+		g, err := t.claim(ctx, home, lifecycle.ClaimRequest{Place: *p, ByID: true})
+		switch {
+		case err != nil && t.isCopy(ctx, home, *p):
+			copied = cmp.Or(copied, err)
+		case fault.Is(err, fault.AudienceMismatch):
+			refused = cmp.Or(refused, err)
+		default:
 			if down != nil {
 				t.problems = append(t.problems, down)
 			}
