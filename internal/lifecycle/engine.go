@@ -123,14 +123,13 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, from start, plan f
 			return s, nil // the step was taken before
 		}
 		already, err := e.apply(ctx, home, t)
-		if err == nil && b.after != nil && !already {
-			return b.after, nil
-		}
-		if err == nil {
-			return e.Reader.Load(ctx, home, p)
-		}
 		stale, moved := errors.AsType[*refs.StaleError](err)
-		if !moved {
+		switch {
+		case err == nil && b.after != nil && !already:
+			return b.after, nil
+		case err == nil:
+			return e.Reader.Load(ctx, home, p)
+		case !moved:
 			return s, err
 		}
 		if err := r.retryMoved(ctx, t.Edits, stale); err != nil {
