@@ -125,6 +125,9 @@ func checkHint(args []string, hint string) error {
 			return fmt.Errorf("an agent is not told to act as %s", argv[i+1])
 		}
 	}
+	if argv[0] == "env" && strings.HasPrefix(argv[1], "GIT_DIR=/") { // for a bare repository
+		argv = argv[2:]
+	}
 	switch argv[0] {
 	case "githandoff":
 		return cli.CheckCommandLine(argv[1:])

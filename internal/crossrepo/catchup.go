@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -240,9 +242,18 @@ func inTheWayOf(ctx context.Context, h *Hub, lane refs.Edit, err error) error {
 func inHub(al *Alias, does string, args ...string) fault.Hint {
 	args = append([]string{"update-ref"}, args...)
 	if dir, ok := al.Path(); ok {
-		return fault.Run(append([]string{"git", "-C", dir}, args...)...).Because("its administrator %s", does)
+		return fault.Run(append(inRepository(dir, "git"), args...)...).Because("its administrator %s", does)
 	}
 	return fault.Fact("git %s, run in the hub by its administrator, %s", strings.Join(args, " "), does)
+}
+
+// inRepository returns the words by which a program works in the repository at a path. git 3.0 does not find a bare
+// one by its directory.
+func inRepository(dir, program string) []string {
+	if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+		return []string{program, "-C", dir}
+	}
+	return []string{"env", "GIT_DIR=" + dir, program}
 }
 
 // gave counts a lane that was given back, or adds to err who can give it back.

@@ -173,7 +173,7 @@ func remoteLines(err error) []string {
 func (a *Alias) errLocked(path string) error {
 	f := fault.New(fault.Unavailable, fault.HubLocked, "%s exists at %s: another git is running there, or one crashed", Quote(path), a.Name)
 	if dir, ok := a.Path(); ok {
-		return f.WithHints(fault.Run("githandoff", "-C", dir, "doctor", "--fix").Because("removes it if no process has it open"))
+		return f.WithHints(fault.Run(append(inRepository(dir, "githandoff"), "doctor", "--fix")...).Because("removes it if no process has it open"))
 	}
 	return f.WithHints(fault.Fact("githandoff doctor --fix, run at %s, removes it if no process has it open", a.Name))
 }

@@ -136,8 +136,8 @@ func FuzzReport(f *testing.F) {
 // The hint can be pasted into a shell, whatever the hub's path is.
 func TestLockedHint(t *testing.T) {
 	for id, want := range map[string]string{
-		"git+file:///srv/hub.git":        "githandoff -C /srv/hub.git doctor --fix  # removes it if no process has it open",
-		"git+file:///srv/my hubs/it.git": "githandoff -C '/srv/my hubs/it.git' doctor --fix  # removes it if no process has it open",
+		"git+file:///srv/hub.git":        "env GIT_DIR=/srv/hub.git githandoff doctor --fix  # removes it if no process has it open",
+		"git+file:///srv/my hubs/it.git": "env 'GIT_DIR=/srv/my hubs/it.git' githandoff doctor --fix  # removes it if no process has it open",
 		"git+https://example.com/client": "# githandoff doctor --fix, run at client, removes it if no process has it open",
 	} {
 		h := NewHub(&Alias{Name: "client", RepoID: id, derived: id}, &refs.Repo{}, nil)

@@ -237,7 +237,7 @@ var ofHubs = []mutant{
 	without("a lane of a hub that lost its signatures is given back", "internal/crossrepo/catchup.go",
 		`case unsignedBut(ctx, h, lane.Old, lane.New):`, `case false:`, inScript+"sync_rewritten_hub"),
 	without("a command for a hub is not run in the clone", "internal/crossrepo/catchup.go",
-		`append([]string{"git", "-C", dir}, args...)`, `append([]string{"git", "-C", dir}[:1], args...)`, inScript+"sync_merged_by_stranger"),
+		`append(inRepository(dir, "git"), args...)`, `append(inRepository(dir, "git")[2:], args...)`, inScript+"sync_merged_by_stranger"),
 	without("a merge in a lane seen for the first time has a way back", "internal/crossrepo/advance.go",
 		`cmp.Or(c.was, c.cleanBelow(ctx, c.now))`, `cmp.Or(c.was, "")`, inScript+"sync_merged_by_stranger"),
 	without("a sync warns of a lane that it refuses", "internal/app/hubsync/look.go",

@@ -72,7 +72,7 @@ func LoadHubTrust(path, gitDir string) (*Trust, error) {
 	err = t.reload()
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, fault.New(fault.Unavailable, fault.Unreadable, "%w", err).
-			WithHints(fault.Run("git", "-C", gitDir, "config", "core.sharedRepository", "group").Because("lets pushers read it; then githandoff trust add rewrites it"))
+			WithHints(fault.Run("git", "--git-dir="+gitDir, "config", "core.sharedRepository", "group").Because("lets pushers read it; then githandoff trust add rewrites it"))
 	}
 	if err != nil {
 		return nil, err

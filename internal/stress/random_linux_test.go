@@ -206,7 +206,7 @@ func (p *prey) again(t testing.TB, at *gittest.Repo, args []string, left []int) 
 	switch r.Code {
 	case 8:
 		p.locked++
-		assert.Regexp(t, `(\.lock|packed-refs\.new)"? exists.*\nhint: githandoff (-C \S+ )?doctor --fix`, r.Stderr)
+		assert.Regexp(t, `(\.lock|packed-refs\.new)"? exists.*\nhint: (env GIT_DIR=\S+ )?githandoff (-C \S+ )?doctor --fix`, r.Stderr)
 	case 3: // a git that still runs may be about to bring the claim to the hub
 	default:
 		return r

@@ -45,7 +45,7 @@ func (h *Handler) InstallGuard(ctx context.Context, n Names) (*Guarded, error) {
 	}
 	if forAll(scope) {
 		return g, fault.New(fault.Usage, fault.HooksShared, "core.hooksPath is a %s setting: this hook would run in every repository", scope).
-			WithHints(fault.Run("git", "-C", h.Repo.GitDir, "config", "core.hooksPath", "hooks").Because("gives this repository hooks of its own"))
+			WithHints(fault.Run("git", "--git-dir="+h.Repo.GitDir, "config", "core.hooksPath", "hooks").Because("gives this repository hooks of its own"))
 	}
 	if g.Hooks, err = h.putGuard(dir); err != nil {
 		return g, err
