@@ -287,6 +287,9 @@ var errSize = errors.New("git cat-file announced a wrong size")
 // readAlone reads an object of which git announces a wrong size.
 func readAlone(ctx context.Context, r *Repo, o *Object, limit int64) (*Object, error) {
 	body, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"cat-file", o.Type, o.OID}, MaxOutput: limit, Binary: true})
+	if gitexec.ExitCode(err) > 0 { // the object went meanwhile
+		return nil, errUnseen(o.OID, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", o.OID, err)
 	}

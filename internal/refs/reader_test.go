@@ -154,6 +154,13 @@ func TestReadOfAWrongSize(t *testing.T) {
 	}
 }
 
+// An object that is gone when it is read alone was lost.
+func TestReadAloneOfALostObject(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	_, err := readAlone(t.Context(), open(t, repo), &Object{OID: absent, Type: "blob"}, 1<<20)
+	assert.True(t, fault.Is(err, fault.MissingObject), err)
+}
+
 // damageSize sets the third byte of an object in a pack, which has the highest bits of its size.
 func damageSize(t *testing.T, repo *gittest.Repo, oid string, third byte) {
 	t.Helper()
