@@ -45,7 +45,7 @@ func TestStrangersMergeIsNotTakenOver(t *testing.T) {
 
 			_, _, err := fixer.tryClaim(t.Context(), p)
 			require.True(t, fault.Is(err, "rollback"), err)
-			assert.Equal(t, []string{"git", "-C", v.Hub.Dir, "update-ref", lane, clean, merge}, fault.As(err).Hints[0].Run)
+			assert.Equal(t, []string{"env", "GIT_DIR=" + v.Hub.Dir, "git", "update-ref", lane, clean, merge}, fault.As(err).Hints[0].Run)
 			copied := fixer.home.Namespace().Lane(p.ID)
 			assert.Equal(t, clean, fixer.git.Git(t, "rev-parse", copied), "the copy stays where it was")
 
