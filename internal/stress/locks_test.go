@@ -124,7 +124,7 @@ func TestDeadLockAtHub(t *testing.T) {
 	id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
 	lock := dead(t, hub, lanes+"/"+id[len(id)-2:]+".lock", young)
 
-	clears := "githandoff -C " + fault.Arg(hub.Dir) + " doctor --fix"
+	clears := "env " + fault.Arg("GIT_DIR="+hub.Dir) + " githandoff doctor --fix"
 	fixer.Refuses(t, 8, []string{lock, "hint: " + clears}, "resume")
 	assert.Equal(t, []string{"offered"}, events(t, hub, id))
 	mended(t, hub, lock)
