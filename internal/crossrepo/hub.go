@@ -146,7 +146,7 @@ func (s hubStep) apply(ctx context.Context) error {
 			return refusal(ctx, s.hub, s.t.Edits, report, err)
 		}
 		silent := len(report.lines) == 0 && (try > 0 || gitexec.TimedOut(err)) // the hub reported on no ref
-		rest, err = s.unapplied(ctx, rest, report, err, silent || try+1 == tries)
+		rest, err = s.unapplied(ctx, report, err, silent || try+1 == tries)
 		switch {
 		case err != nil:
 			return inDoubt(report, err)
@@ -159,9 +159,9 @@ func (s hubStep) apply(ctx context.Context) error {
 	}
 }
 
-// unapplied reads the hub after a failed push, and returns those of the pushed edits that it has not made: the next
-// try pushes them. After the last try, cause and report explain the refusal.
-func (s hubStep) unapplied(ctx context.Context, pushed []refs.Edit, report *pushReport, cause error, last bool) ([]refs.Edit, error) {
+// unapplied reads the hub after a failed push, and returns the edits that it has not made: the next try pushes
+// them. After the last try, cause and report explain the refusal.
+func (s hubStep) unapplied(ctx context.Context, report *pushReport, cause error, last bool) ([]refs.Edit, error) {
 	h := s.hub
 	if err := h.Refresh(ctx, lifecycle.FetchSpecFor(h, s.t.Edits)); err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (s hubStep) unapplied(ctx context.Context, pushed []refs.Edit, report *push
 		s.noteMoved(moved)
 		return nil, &refs.StaleError{Refs: moved, Read: true}
 	}
-	rest, err := h.remaining(ctx, pushed, done, report)
+	rest, err := h.remaining(ctx, s.t.Edits, done, report)
 	if err != nil || len(rest) == 0 {
 		return nil, err
 	}

@@ -134,16 +134,12 @@ func (rd *reader) read(name string, limit int64) (o *Object, err error) {
 	late := time.AfterFunc(arrives, func() { _ = questions.Close() }) // git sends what it has, and ends
 	body, err := a.body(rd.out, nil)
 	ends := !late.Stop()
-	if ends && errors.Is(err, errEnded) {
-		err = errSize
-	}
-	if errors.Is(err, errSize) {
-		return &Object{OID: a.OID, Type: a.Type}, err
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errSize), ends && errors.Is(err, errEnded):
+		return &Object{OID: a.OID, Type: a.Type}, errSize
+	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
-	if ends {
+	case ends:
 		rd.stop((*gitexec.Process).Leave)
 	}
 	return &Object{OID: a.OID, Type: a.Type, Body: body}, nil
