@@ -117,7 +117,7 @@ func (m *Memory) parse(text string) {
 			lanes[name] = at
 			continue
 		}
-		if at == nil || !gitobj.IsID(line[1:]) {
+		if at == nil || line == "" || !gitobj.IsID(line[1:]) {
 			return
 		}
 		at.entries = append(at.entries, lifecycle.LearnedEntry{OID: line[1:], Signed: line[0] == '+'})

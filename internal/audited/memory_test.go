@@ -218,7 +218,10 @@ func TestMemoryOfAMixedLane(t *testing.T) {
 // A file of any content is rejected, or has the lanes that it lists.
 func FuzzMemory(f *testing.F) {
 	const home = "local:000102030405060708090a0b0c0d0e0f"
-	f.Add("lane " + strings.Repeat("a", gittest.Objects().Digits()) + " sound 2026-11-20T22:00:00Z refs: 1 " + home + "\n+" + strings.Repeat("a", gittest.Objects().Digits()) + "\n")
+	oid := strings.Repeat("a", gittest.Objects().Digits())
+	lane := "lane " + oid + " sound 2026-11-20T22:00:00Z refs: 1 " + home + "\n"
+	f.Add(lane + "+" + oid + "\n")
+	f.Add(lane + "\n")
 	f.Add("clean d\n")
 	f.Add("")
 	f.Add("lane x sound\n")
