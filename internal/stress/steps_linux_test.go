@@ -158,9 +158,13 @@ func (m *machine) step(h *hand, at string, j *job, event string, args ...string)
 	holds := j.phase() == "held" && j.holder == at
 	if !m.hidden(j) && (m.down == nil || j.phase() != "queued") {
 		// If this place ended the handoff in the same way before, the repeated command succeeds.
-		again := j.receipt == event && j.by == at && (event == "acknowledged" || event == "failed")
+		again := j.receipt == event && j.by == at && (event == "acknowledged" || event == "failed") ||
+			event == "failed" && m.kept[at][j].rejects && m.rejected(at, j.id)
 		if holds && (event != "progressed" || m.kept[at][j].event == event) { // a renewal does not replace a kept end
 			delete(m.kept[at], j) // the new step replaces the kept one
+		}
+		if again {
+			delete(m.kept[at], j)
 		}
 		if kept, ok := m.kept[at][j]; ok && !holds && !kept.rejects {
 			delete(m.kept[at], j) // the command reports that the claim is lost, and drops its kept step
@@ -222,6 +226,14 @@ func (m *machine) Fail(h *hand) {
 	if m.step(h, at, j, "failed", args...) {
 		m.failed(j, at)
 	}
+}
+
+// rejected reports whether a handoff was rejected with the key of a place. A rejection names no claim: if this place
+// kept one, it takes that receipt for its own, even if its twin gave it.
+func (m *machine) rejected(at, id string) bool {
+	return slices.ContainsFunc(m.jobs, func(j *job) bool {
+		return j.id == id && j.receipt == "failed" && j.by == "" && j.to == m.agents[at]
+	})
 }
 
 func (m *machine) failed(j *job, at string) {
