@@ -83,6 +83,12 @@ var ofPlace = []mutant{
 		`gitobj.FormatOf(a.OID).Hash(a.Type, buf[:n-1]) != a.OID`, `false`, "./internal/refs -run TestReadOfAWrongSize"),
 	without("an object of which too much was announced is not waited for", "internal/refs/reader.go",
 		`time.AfterFunc(arrives, `, `time.AfterFunc(time.Hour, `, "./internal/refs -run TestReadOfAWrongSize -timeout 30s"),
+	without("an announced size that is too large is not believed", "internal/refs/reader.go",
+		`limit); err == nil {
+		return own, nil`, `limit); err == nil && false {
+		return own, nil`, "./internal/refs -run TestReadOfAWrongSize"),
+	without("the head of an object of which too much was announced is not waited for", "internal/refs/reader.go",
+		`_ = rd.proc.In.Close() // git ends, even`, `// git ends, even`, "./internal/refs -run TestReadHeadOfAWrongSize -timeout 30s"),
 	without("a setting without effect is a problem", "internal/app/doctor/setup.go",
 		`known = d.repo.Config.Bool(key) || d.repo.Config.Off(key)`, `known = true`, inScript+"doctor_settings"),
 	without("a variable that leads to no repository is named", "internal/refs/discover.go",

@@ -59,8 +59,8 @@ func look(ctx context.Context, r *Repo, name string, limit int64) (*Object, erro
 		}
 		o, err = r.find(name, limit)
 	}
-	if errors.Is(err, errSize) {
-		return readAlone(ctx, r, o, limit)
+	if err != nil && o != nil {
+		return readAlone(ctx, r, o, limit, err)
 	}
 	return o, err
 }

@@ -102,11 +102,16 @@ func (r *Repo) ReadHead(ctx context.Context, oid string, most int64) (*Object, e
 	if err != nil || a.Type == "" {
 		return nil, err
 	}
+	_ = rd.proc.In.Close() // git ends, even if it sends less than it announced
 	body := make([]byte, min(a.Size, most))
-	if _, err := io.ReadFull(rd.out, body); err != nil {
-		return nil, fmt.Errorf("read %s: %w", oid, err)
+	switch _, err := io.ReadFull(rd.out, body); {
+	case err == nil:
+		return &Object{OID: a.OID, Type: a.Type, Body: body}, nil
+	case rd.proc.Err() != nil:
+		return nil, fmt.Errorf("read %s: %w", oid, rd.proc.Err())
+	default:
+		return nil, errUnseen(oid, err)
 	}
-	return &Object{OID: a.OID, Type: a.Type, Body: body}, nil
 }
 
 // read reads an object. A process that failed, or has the rest of an object still to send,
@@ -280,8 +285,15 @@ var errEnded = errors.New("git cat-file ended")
 // size from a damaged pack, and the object from another file.
 var errSize = errors.New("git cat-file announced a wrong size")
 
-// readAlone reads an object of which git announces a wrong size.
-func readAlone(ctx context.Context, r *Repo, o *Object, limit int64) (*Object, error) {
+// readAlone reads an object of which git announces a wrong size, or one that is too large, which may be wrong as well:
+// doctor --fix writes an object again into a file of its own.
+func readAlone(ctx context.Context, r *Repo, o *Object, limit int64, refusal error) (*Object, error) {
+	if own, err := ReadLoose(r.Objects, o.OID, limit); err == nil {
+		return own, nil
+	}
+	if !errors.Is(refusal, errSize) {
+		return o, refusal
+	}
 	body, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"cat-file", o.Type, o.OID}, MaxOutput: limit, Binary: true})
 	if gitexec.ExitCode(err) > 0 { // the object went meanwhile
 		return nil, errUnseen(o.OID, err)

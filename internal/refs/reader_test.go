@@ -121,17 +121,10 @@ func TestReadOfAWrongSize(t *testing.T) {
 	for name, third := range map[string]byte{"too small": 0, "too large": 0x7f} {
 		t.Run(name, func(t *testing.T) {
 			repo := gittest.NewRepo(t, gittest.Env(t))
-			content := make([]byte, 3000) // its size has three bytes in the pack
-			_, _ = rand.NewChaCha8([32]byte{}).Read(content)
-			repo.Commit(t, "a", string(content), "first")
-			oid := repo.Git(t, "rev-parse", "HEAD:a")
-			file := filepath.Join(repo.Dir, ".git", "objects", oid[:2], oid[2:])
-			whole, err := os.ReadFile(file)
-			require.NoError(t, err)
-			repo.Git(t, "repack", "-adq")
-			damageSize(t, repo, oid, third)
+			content := incompressible()
+			oid, file, whole := packDamaged(t, repo, third)
 
-			_, err = open(t, repo).Read(t.Context(), "refs/heads/main:a", 1<<20)
+			_, err := open(t, repo).Read(t.Context(), "refs/heads/main:a", 1<<20)
 			require.True(t, fault.Is(err, fault.MissingObject), err)
 
 			require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
@@ -139,13 +132,23 @@ func TestReadOfAWrongSize(t *testing.T) {
 			require.NotContains(t, repo.Git(t, "cat-file", "-s", oid), "3000")
 			r := open(t, repo)
 			for _, name := range []string{oid, "refs/heads/main:a"} {
-				o, err := r.Read(t.Context(), name, 1<<20)
-				require.NoError(t, err, name)
-				assert.True(t, bytes.Equal(content, o.Body), name)
+				for _, limit := range []int64{1 << 20, 4096} {
+					o, err := r.Read(t.Context(), name, limit)
+					require.NoError(t, err, name)
+					assert.True(t, bytes.Equal(content, o.Body), name)
+				}
 			}
 			tip, err := r.Read(t.Context(), "refs/heads/main^{tree}", 1<<20)
 			require.NoError(t, err)
 			assert.Equal(t, "tree", tip.Type)
+
+			borrowed := t.TempDir()
+			require.NoError(t, os.MkdirAll(filepath.Join(borrowed, oid[:2]), 0o700))
+			require.NoError(t, os.Rename(file, filepath.Join(borrowed, oid[:2], oid[2:])))
+			require.NoError(t, os.WriteFile(filepath.Join(repo.Dir, ".git", "objects", "info", "alternates"), []byte(borrowed+"\n"), 0o600))
+			o, err := open(t, repo).Read(t.Context(), oid, 1<<20)
+			require.NoError(t, err)
+			assert.True(t, bytes.Equal(content, o.Body), "from an alternate")
 
 			all, err := ReadAhead(t.Context(), r, "blob", slices.Values([]string{oid, oid}), 1<<20)
 			require.NoError(t, err)
@@ -154,11 +157,42 @@ func TestReadOfAWrongSize(t *testing.T) {
 	}
 }
 
+// What git announced and does not send is lost: the rest of an object is not waited for.
+func TestReadHeadOfAWrongSize(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	oid, file, whole := packDamaged(t, repo, 0x7f)
+	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	require.NoError(t, os.WriteFile(file, whole, 0o600))
+	_, err := open(t, repo).ReadHead(t.Context(), oid, 1<<16)
+	assert.True(t, fault.Is(err, fault.MissingObject), err)
+}
+
 // An object that is gone when it is read alone was lost.
 func TestReadAloneOfALostObject(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
-	_, err := readAlone(t.Context(), open(t, repo), &Object{OID: absent, Type: "blob"}, 1<<20)
+	_, err := readAlone(t.Context(), open(t, repo), &Object{OID: absent, Type: "blob"}, 1<<20, errSize)
 	assert.True(t, fault.Is(err, fault.MissingObject), err)
+}
+
+// incompressible returns the content of a file whose size has three bytes in a pack.
+func incompressible() []byte {
+	content := make([]byte, 3000)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(content)
+	return content
+}
+
+// packDamaged commits a file into a pack with a wrong size for it, and returns the id of the file, and the object file
+// in which it was before.
+func packDamaged(t *testing.T, repo *gittest.Repo, third byte) (oid, file string, whole []byte) {
+	t.Helper()
+	repo.Commit(t, "a", string(incompressible()), "first")
+	oid = repo.Git(t, "rev-parse", "HEAD:a")
+	file = filepath.Join(repo.Dir, ".git", "objects", oid[:2], oid[2:])
+	whole, err := os.ReadFile(file)
+	require.NoError(t, err)
+	repo.Git(t, "repack", "-adq")
+	damageSize(t, repo, oid, third)
+	return oid, file, whole
 }
 
 // damageSize sets the third byte of an object in a pack, which has the highest bits of its size.
