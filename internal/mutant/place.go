@@ -91,6 +91,8 @@ var ofPlace = []mutant{
 		`_ = rd.proc.In.Close() // git ends, even`, `// git ends, even`, "./internal/refs -run TestReadHeadOfAWrongSize -timeout 30s"),
 	without("a setting without effect is a problem", "internal/app/doctor/setup.go",
 		`known = d.repo.Config.Bool(key) || d.repo.Config.Off(key)`, `known = true`, inScript+"doctor_settings"),
+	without("the hint for a value without effect removes no other value", "internal/app/doctor/setup.go",
+		`d.repo.Unset(c.key, value, `, `d.repo.Unset(c.key, "", `, inScript+"doctor_settings"),
 	without("a variable that leads to no repository is named", "internal/refs/discover.go",
 		`name := range []string{"GIT_DIR", "GIT_COMMON_DIR"}`, `name := range []string{"GIT_DIR"}[:0]`, inScript+"status_git_dir"),
 	without("a setting is removed from the file that has it", "internal/refs/config.go",

@@ -69,7 +69,7 @@ func checkSettings(d *checkup) {
 		}
 		if value != "" && !known {
 			d.problem("settings", fault.New(fault.Other, fault.Problem, noEffect, c.key, value, "one of "+c.words).
-				WithHints(d.repo.Unset(c.key, "", "removes it")...))
+				WithHints(d.repo.Unset(c.key, value, "removes it")...))
 		}
 	}
 	for _, inbox := range d.repo.Config.All("handoff.serves") {
