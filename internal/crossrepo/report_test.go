@@ -3,6 +3,8 @@ package crossrepo
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/gittest"
 	"githandoff/internal/refs"
 )
 
@@ -142,6 +145,19 @@ func TestLockedHint(t *testing.T) {
 	} {
 		h := NewHub(&Alias{Name: "client", RepoID: id, derived: id}, &refs.Repo{}, nil)
 		assert.Equal(t, want, fault.As(h.Alias.errLocked("/x.lock")).Advice())
+	}
+}
+
+// With GIT_DIR, git would not refuse the hub of another user, and run the hooks that are there.
+func TestLockedHintOfAForeignHub(t *testing.T) {
+	gittest.NeedRoot(t)
+	dir := t.TempDir()
+	require.NoError(t, os.Chown(dir, 12345, -1))
+	link := filepath.Join(t.TempDir(), "hub.git")
+	require.NoError(t, os.Symlink(dir, link))
+	for _, path := range []string{dir, link} {
+		a := &Alias{Name: "client", RepoID: FileID(path), derived: FileID(path)}
+		assert.Equal(t, []string{"githandoff", "-C", path, "doctor", "--fix"}, fault.As(a.errLocked("/x.lock")).Hints[0].Run)
 	}
 }
 

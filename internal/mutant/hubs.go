@@ -238,6 +238,8 @@ var ofHubs = []mutant{
 		`case unsignedBut(ctx, h, lane.Old, lane.New):`, `case false:`, inScript+"sync_rewritten_hub"),
 	without("a command for a hub is not run in the clone", "internal/crossrepo/catchup.go",
 		`append(inRepository(dir, "git"), args...)`, `append(inRepository(dir, "git")[2:], args...)`, inScript+"sync_merged_by_stranger"),
+	without("a hint leads to the hub of another user only past git's check of the owner", "internal/crossrepo/catchup.go",
+		`|| refs.ForeignTo(refs.RealPath(dir)) != ""`, ``, inCrossrepo+"TestLockedHintOfAForeignHub"),
 	without("a merge in a lane seen for the first time has a way back", "internal/crossrepo/advance.go",
 		`cmp.Or(c.was, c.cleanBelow(ctx, c.now))`, `cmp.Or(c.was, "")`, inScript+"sync_merged_by_stranger"),
 	without("a sync warns of a lane that it refuses", "internal/app/hubsync/look.go",

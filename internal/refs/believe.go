@@ -26,7 +26,7 @@ func believe(ctx context.Context, r *Repo) error {
 		return err
 	}
 	place := cmp.Or(r.Worktree, r.GitDir)
-	foreign := foreignTo(place, r.GitDir)
+	foreign := ForeignTo(place, r.GitDir)
 	if foreign == "" {
 		return nil
 	}
@@ -97,9 +97,9 @@ func looksBare(dir string) bool {
 	return true
 }
 
-// foreignTo returns the first path that belongs to another user, as git counts users: root under
+// ForeignTo returns the first path that belongs to another user, as git counts users: root under
 // sudo is also the user who ran sudo.
-func foreignTo(paths ...string) string {
+func ForeignTo(paths ...string) string {
 	mine := map[uint32]bool{uint32(os.Geteuid()): true}
 	if os.Geteuid() == 0 {
 		if uid, err := strconv.ParseUint(os.Getenv("SUDO_UID"), 10, 32); err == nil {
