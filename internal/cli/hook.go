@@ -61,14 +61,14 @@ part of the work tree, nothing is installed, and the lines to add are printed.
 
 With --server, in a bare repository, it installs the guard of the hub, pre-receive. The
 guard refuses pushes to refs/handoffs that break the rules, and code that an agent
-signed outside the token it names. It trusts the hub's own trust list (githandoff
--C HUB.git trust add), and the lists that root keys of that list publish at this hub.
+signed outside the token it names. It trusts the hub's own trust list (githandoff trust
+add, run there), and the lists that root keys of that list publish at this hub.
 The hub is known by its path and by each --url that clients use; a handoff for another
 home is refused. A push never changes these names. If its clients use a prefix
 (githandoff repo add --prefix), the guard needs the same one.`,
 		example: []string{
 			"githandoff hook install",
-			"githandoff -C /srv/git/client.git hook install --server --url https://example.com/acme/client.git",
+			"githandoff hook install --server --url https://example.com/acme/client.git",
 		},
 		exits: []fault.Code{fault.Unavailable},
 		flags: func(f *pflag.FlagSet) {
