@@ -15,16 +15,21 @@ import (
 
 // HooksDir asks git for the directory of its hooks, and for the scope of its setting ("" without
 // one), which is returned with HooksOff as well. It starts git by name, because gitexec's usual way
-// switches hooks off.
+// switches hooks off. In a bare repository git runs the hooks in the repository itself, and a relative setting leads on
+// from there.
 func HooksDir(ctx context.Context, repo *refs.Repo) (dir, scope string, err error) {
-	out, err := repo.Runner.Run(ctx, gitexec.Cmd{
+	run := repo.Runner
+	if repo.Bare {
+		run = &gitexec.Runner{Dir: repo.GitDir, Env: append(slices.Clone(run.Env), "GIT_DIR="+repo.GitDir), Limit: run.Limit}
+	}
+	out, err := run.Run(ctx, gitexec.Cmd{
 		Name: "git", Args: []string{"config", "--show-scope", "--get", "core.hooksPath"},
 	})
 	if err != nil && gitexec.ExitCode(err) != 1 { // exit code 1 means that it is not set
 		return "", "", err
 	}
 	scope, _, _ = strings.Cut(string(out), "\t")
-	out, err = repo.Runner.Run(ctx, gitexec.Cmd{
+	out, err = run.Run(ctx, gitexec.Cmd{
 		Name: "git", Args: []string{"rev-parse", "--path-format=absolute", "--git-path", "hooks"},
 	})
 	if err != nil && (gitexec.ExitCode(err) != 128 || gitexec.Unexplained(err)) {

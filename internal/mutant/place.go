@@ -55,6 +55,8 @@ var ofPlace = []mutant{
 		`fault.Is(err, fault.HooksOff) && scope != "" && scope != ofWorktree`, `false`, inScript+"hook_uninstall_left"),
 	without("where git runs no hooks in one worktree, those of the others stay", "internal/app/hookinstall/clone.go",
 		`fault.Is(err, fault.HooksOff) && scope != "" && scope != ofWorktree`, `fault.Is(err, fault.HooksOff)`, inScript+"hook_uninstall_left"),
+	without("a hub takes a relative core.hooksPath from its own directory", "internal/gitconfig/hooksdir.go",
+		`if repo.Bare {`, `if false {`, inScript+"hook_server_elsewhere"),
 	without("a file in the place of the hooks directory is not said to be a setting", "internal/gitconfig/hooksdir.go",
 		`if scope == "" && err == nil {`, `if false {`, inScript+"hook_install"),
 	without("an uninstall says what still calls githandoff", "internal/app/hookinstall/clone.go",
