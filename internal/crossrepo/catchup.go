@@ -248,10 +248,10 @@ func inHub(al *Alias, does string, args ...string) fault.Hint {
 }
 
 // inRepository returns the words by which a program works in the repository at a path. git 3.0 does not find a bare
-// one by its directory. But where GIT_DIR names it, git does not look at its owner, whose hooks it runs.
+// one by its directory. But where GIT_DIR names it, git runs its hooks, whoever made them.
 func inRepository(dir, program string) []string {
 	_, err := os.Lstat(filepath.Join(dir, ".git"))
-	if err == nil || refs.ForeignTo(refs.RealPath(dir)) != "" {
+	if err == nil || refs.IsDoubtful(dir) {
 		return []string{program, "-C", dir}
 	}
 	return []string{"env", "GIT_DIR=" + dir, program}

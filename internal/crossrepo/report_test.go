@@ -148,17 +148,30 @@ func TestLockedHint(t *testing.T) {
 	}
 }
 
-// With GIT_DIR, git would not refuse the hub of another user, and run the hooks that are there.
+// With GIT_DIR, neither git nor githandoff would refuse the hub of another user, and git would run its hooks.
 func TestLockedHintOfAForeignHub(t *testing.T) {
 	gittest.NeedRoot(t)
-	dir := t.TempDir()
-	require.NoError(t, os.Chown(dir, 12345, -1))
-	link := filepath.Join(t.TempDir(), "hub.git")
-	require.NoError(t, os.Symlink(dir, link))
-	for _, path := range []string{dir, link} {
-		a := &Alias{Name: "client", RepoID: FileID(path), derived: FileID(path)}
-		assert.Equal(t, []string{"githandoff", "-C", path, "doctor", "--fix"}, fault.As(a.errLocked("/x.lock")).Hints[0].Run)
-	}
+	hub := t.TempDir()
+	require.NoError(t, os.Chown(hub, 12345, -1))
+	assertLeft(t, hub)
+}
+
+// The same holds for a hub that came with a clone.
+func TestLockedHintOfAnEmbeddedHub(t *testing.T) {
+	around := t.TempDir()
+	hub, link := filepath.Join(around, "hub.git"), filepath.Join(t.TempDir(), "hub.git")
+	require.NoError(t, os.Mkdir(filepath.Join(around, ".git"), 0o700))
+	require.NoError(t, os.Mkdir(hub, 0o700))
+	require.NoError(t, os.Symlink(hub, link))
+	assertLeft(t, hub)
+	assertLeft(t, link)
+}
+
+// assertLeft checks that a hint leaves the checks of a hub to git and githandoff.
+func assertLeft(t *testing.T, hub string) {
+	t.Helper()
+	a := &Alias{Name: "client", RepoID: FileID(hub), derived: FileID(hub)}
+	assert.Equal(t, []string{"githandoff", "-C", hub, "doctor", "--fix"}, fault.As(a.errLocked("/x.lock")).Hints[0].Run)
 }
 
 // Each message of the hub's git is on a line of its own.

@@ -26,7 +26,7 @@ func believe(ctx context.Context, r *Repo) error {
 		return err
 	}
 	place := cmp.Or(r.Worktree, r.GitDir)
-	foreign := ForeignTo(place, r.GitDir)
+	foreign := foreignTo(place, r.GitDir)
 	if foreign == "" {
 		return nil
 	}
@@ -40,6 +40,13 @@ func believe(ctx context.Context, r *Repo) error {
 		return err
 	}
 	return fault.New(fault.Usage, fault.NotARepository, "%s belongs to another user", foreign).WithHints(trustDirectory(place))
+}
+
+// IsDoubtful reports whether a bare repository may not be the user's: a GIT_DIR with its path would switch off the
+// checks of git and of [Open].
+func IsDoubtful(dir string) bool {
+	dir = RealPath(dir)
+	return foreignTo(dir) != "" || embeddedIn(dir, dir) != ""
 }
 
 // refuseEmbedded refuses a bare git directory, found from dir, that lies inside a work tree.
@@ -97,9 +104,9 @@ func looksBare(dir string) bool {
 	return true
 }
 
-// ForeignTo returns the first path that belongs to another user, as git counts users: root under
+// foreignTo returns the first path that belongs to another user, as git counts users: root under
 // sudo is also the user who ran sudo.
-func ForeignTo(paths ...string) string {
+func foreignTo(paths ...string) string {
 	mine := map[uint32]bool{uint32(os.Geteuid()): true}
 	if os.Geteuid() == 0 {
 		if uid, err := strconv.ParseUint(os.Getenv("SUDO_UID"), 10, 32); err == nil {

@@ -227,7 +227,7 @@ func notFound(r *Repo, err error) error {
 		}
 	}
 	if place := candidate(workDir(r)); place != "" {
-		if foreign := ForeignTo(place, filepath.Join(place, ".git")); foreign != "" {
+		if foreign := foreignTo(place, filepath.Join(place, ".git")); foreign != "" {
 			return f.WithHints(trustDirectory(place))
 		}
 		if strings.HasPrefix(why, "cannot use bare repository") {
