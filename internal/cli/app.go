@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -85,6 +86,9 @@ func (a *app) openBy(ctx context.Context, open func(context.Context, *gitexec.Ru
 	repo, err := open(ctx, run)
 	if err != nil {
 		return nil, err
+	}
+	if dir := a.Getenv("GIT_DIR"); repo.Bare && filepath.IsAbs(dir) {
+		a.GitDir = dir
 	}
 	a.repo = repo
 	return repo, nil

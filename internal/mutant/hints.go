@@ -10,6 +10,8 @@ var ofHints = []mutant{
 		`case a.hook:`, `case false:`, inScript+"hook_agent_overdue"),
 	without("a hint takes the global flags along", "internal/cli/output/invocation.go",
 		`out = append(out, "-C", v.Dir)`, ``, "./internal/cli -run TestScript/hint_local"),
+	without("a hint for a bare repository takes GIT_DIR along", "internal/cli/app.go",
+		`a.GitDir = dir`, ``, inScript+"hint_git_dir"),
 	without("an empty argument is not a missing one", "internal/cli/command.go",
 		`if slices.Contains(args, "") {`, `if slices.Contains(args, "") && false {`, "./internal/cli -run TestScript/hint_typos"),
 	without("flags that no handoff could have are refused first", "internal/cli/draft.go",

@@ -3,6 +3,7 @@ package output
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -14,6 +15,7 @@ import (
 type Invocation struct {
 	Args         []string // arguments as they were typed
 	Dir, As, Key string   // -C, --as and --key
+	GitDir       string   // GIT_DIR, if it is the absolute path of a bare repository
 
 	// Ends finds the shortest unique ends of ids, for a person at a terminal. Where it is
 	// nil, hints have whole ids.
@@ -27,7 +29,7 @@ func (v *Invocation) Pasted(all []fault.Hint) []fault.Hint {
 		if h.Run != nil {
 			h.Run = v.Here(h.Run)
 		} else {
-			h = h.In(append([]string{"githandoff"}, v.Args...))
+			h = h.In(append(v.there("githandoff"), v.Args...))
 		}
 		shown = append(shown, h)
 	}
@@ -60,17 +62,24 @@ func (v *Invocation) shortened(hints []fault.Hint) []fault.Hint {
 	return hints
 }
 
-// Here adds -C, --as and --key of this command to another one. One that begins with --as is for another
+// there begins a command for the repository that GIT_DIR names, if it does.
+func (v *Invocation) there(program string) []string {
+	if v.GitDir == "" {
+		return []string{program}
+	}
+	return []string{"env", "GIT_DIR=" + v.GitDir, program}
+}
+
+// Here adds GIT_DIR, -C, --as and --key of this command to another one. One that begins with --as is for another
 // agent, which has a key of its own.
 func (v *Invocation) Here(argv []string) []string {
-	if len(argv) < 2 || argv[0] != "githandoff" && argv[0] != "git" || slices.Contains(argv, "--help") || argv[1] == "help" {
+	if len(argv) < 2 || argv[0] != "githandoff" && argv[0] != "git" || slices.Contains(argv, "--help") || argv[1] == "help" || strings.HasPrefix(argv[1], "--git-dir=") {
 		return argv
 	}
-	out := []string{argv[0]}
-	key := v.Key
+	out, key := v.there(argv[0]), v.Key
 	switch {
 	case argv[1] == "-C" && filepath.IsAbs(argv[2]):
-		key = v.KeyAnywhere()
+		out, key = []string{argv[0]}, v.KeyAnywhere()
 	case v.Dir != "" && (argv[1] != "-C" || argv[2] != v.Dir): // a hint that repeats this command has its -C already
 		out = append(out, "-C", v.Dir)
 	}
@@ -94,10 +103,11 @@ func (v *Invocation) KeyAnywhere() string {
 
 // Self begins a command for the directory of this one.
 func (v *Invocation) Self() []string {
-	if v.Dir == "" {
-		return []string{"githandoff"}
+	self := v.there("githandoff")
+	if v.Dir != "" {
+		self = append(self, "-C", v.Dir)
 	}
-	return []string{"githandoff", "-C", v.Dir}
+	return self
 }
 
 // First returns the first hint as a line for a shell, "" if there is none.
