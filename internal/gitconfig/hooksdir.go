@@ -15,13 +15,9 @@ import (
 
 // HooksDir asks git for the directory of its hooks, and for the scope of its setting ("" without
 // one), which is returned with HooksOff as well. It starts git by name, because gitexec's usual way
-// switches hooks off. In a bare repository git runs the hooks in the repository itself, and a relative setting leads on
-// from there.
+// switches hooks off.
 func HooksDir(ctx context.Context, repo *refs.Repo) (dir, scope string, err error) {
-	run := repo.Runner
-	if repo.Bare {
-		run = &gitexec.Runner{Dir: repo.GitDir, Env: append(slices.Clone(run.Env), "GIT_DIR="+repo.GitDir), Limit: run.Limit}
-	}
+	run := whereHooksRun(repo)
 	out, err := run.Run(ctx, gitexec.Cmd{
 		Name: "git", Args: []string{"config", "--show-scope", "--get", "core.hooksPath"},
 	})
@@ -45,6 +41,19 @@ func HooksDir(ctx context.Context, repo *refs.Repo) (dir, scope string, err erro
 			WithHints(fault.Run("git", "config", "--show-scope", "--show-origin", "--get", "core.hooksPath").Because("says which file sets it"))
 	}
 	return dir, scope, nil
+}
+
+// whereHooksRun returns a runner for the directory in which git runs the hooks, and to which a relative setting is
+// relative: the top of the work tree, or a bare repository.
+func whereHooksRun(repo *refs.Repo) *gitexec.Runner {
+	env := append(slices.Clone(repo.Runner.Env), "GIT_DIR="+repo.GitDir)
+	switch {
+	case repo.Bare:
+		return &gitexec.Runner{Dir: repo.GitDir, Env: env, Limit: repo.Runner.Limit}
+	case repo.Worktree != "":
+		return &gitexec.Runner{Dir: repo.Worktree, Env: append(env, "GIT_WORK_TREE="+repo.Worktree), Limit: repo.Runner.Limit}
+	}
+	return repo.Runner // in the git directory of a work tree
 }
 
 // hookCommands is the first git that runs hooks from its configuration.
