@@ -56,7 +56,37 @@ func (m *machine) take(h *hand) {
 			}
 		}
 	}()
+	held := m.claims()
 	actions()[h.name](m, h)
+	m.noteLost(held)
+}
+
+// claimOf is a claim of a place on a handoff.
+type claimOf struct {
+	place string
+	job   *job
+	claim int
+}
+
+func (m *machine) claims() (all []claimOf) {
+	for _, j := range m.jobs {
+		if j.holder != "" {
+			all = append(all, claimOf{j.holder, j, j.claim})
+		}
+	}
+	return all
+}
+
+// noteLost notes the places whose claims others ended in a step. The next command of such a place says so, and a sync
+// then exits 5.
+func (m *machine) noteLost(held []claimOf) {
+	for _, c := range held {
+		switch j := c.job; {
+		case j.holder == c.place && j.claim == c.claim, j.phase() == "open", j.by == c.place:
+		default:
+			m.lost[c.place] = true
+		}
+	}
 }
 
 // born returns the number of a new handoff. It depends only on the step that made the handoff, so a later step

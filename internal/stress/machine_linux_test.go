@@ -41,7 +41,7 @@ type machine struct {
 	agents map[string]string // agent who works at each place
 	jobs   []*job
 	kept   map[string]map[*job]kept
-	lost   map[string]bool // places that may find that a kept step can no longer be taken
+	lost   map[string]bool // places that may find that a claim was lost, or that a kept step can no longer be taken
 	due    []*job          // offered by a step that does not print the id
 	down   func()          // brings the hub back; nil while it is there
 	lanes  map[string]string
