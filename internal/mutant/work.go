@@ -148,6 +148,8 @@ var ofWork = []mutant{
 		`a == nil || len(a.spec.Work)+len(places) > crossrepo.MostWork`, `a == nil`, "./internal/app/hubsync -run TestSyncAsks"),
 	without("a handoff that waits in the outbox is not rerouted", "internal/app/move/move.go",
 		`err = f.ErrQueued()`, `err = nil`, inScript+"emit_advice"),
+	without("no reroute is named for a handoff that its sender cannot open", "internal/app/emit/advise.go",
+		` || sealed: //`, `: //`, inScript+"emit_advice"),
 	without("a damaged ref does not silence a watch", "internal/workspace/list.go",
 		`			return it.Fill(ctx, nil, err)`, `			return err`, "./internal/workspace -run TestDamagedRef"),
 	without("a progress beside a waiting end is not said to be kept", "internal/app/finish/finish.go",

@@ -21,7 +21,7 @@ const adviseTime = 300 * time.Millisecond
 
 // advise looks for mistakes of the sender during the work: files left behind, a commit missing at
 // the target, unknown agents. The returned function prints the advice; done is the sent handoff, nil for none.
-func (s *Handler) advise(ctx context.Context, env *handoff.Envelope, alias string) func(done *Result) {
+func (s *Handler) advise(ctx context.Context, env *handoff.Envelope, alias string, sealed bool) func(done *Result) {
 	if s.Quiet {
 		return func(*Result) {}
 	}
@@ -54,7 +54,7 @@ func (s *Handler) advise(ctx context.Context, env *handoff.Envelope, alias strin
 			w, ok := errors.AsType[*wrongName](err)
 			switch {
 			case !ok || done == nil:
-			case done.State == "queued":
+			case done.State == "queued" || sealed: // a reroute needs a handoff that is there, and that its sender can open
 				err = fmt.Errorf("%w (githandoff revoke %s takes it back)", err, done.ID)
 			default:
 				err = fmt.Errorf("%w (githandoff reroute %s --to %s)", err, done.ID, w.meant)

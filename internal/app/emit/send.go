@@ -80,7 +80,7 @@ func (s *Handler) Send(ctx context.Context, env *handoff.Envelope, o *Options) (
 	if o.Checkpoint != "" {
 		localEdits = []refs.Edit{{Ref: refs.Checkpoint(env.ID), New: env.Rollback.Checkpoint}}
 	}
-	advice := s.advise(ctx, env, s.Workspace.AliasOf(home))
+	advice := s.advise(ctx, env, s.Workspace.AliasOf(home), o.Seal)
 	done, err := handler.Emit(ctx, Request{
 		Envelope: env, Home: home, Authority: authority, Asked: o.Asked(), Seal: o.Seal, Queue: o.Queue, LocalEdits: localEdits, Snapshot: objects,
 	})
