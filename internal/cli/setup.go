@@ -190,10 +190,28 @@ func (c *setupCommand) offer(r *agentsetup.Request) error {
 	}
 	say := "nothing to write"
 	if written(changes) != "" {
-		say = "nothing was written; to write it, run: githandoff setup " + strings.Join(present, " ")
+		say = "nothing was written; to write it, run: " + c.again(present).String()
 	}
 	c.Say("githandoff: %s", say)
 	return nil
+}
+
+// again returns the command that sets up some agents as this one is asked to.
+func (c *setupCommand) again(clients []string) fault.Hint {
+	args := slices.Clone(clients)
+	if len(c.with) > 0 {
+		args = append(args, "--with", strings.Join(c.with, ","))
+	}
+	if c.wake {
+		args = append(args, "--wake")
+	}
+	if c.approve {
+		args = append(args, "--approve")
+	}
+	if len(c.without) > 0 {
+		args = append(args, "--without", strings.Join(c.without, ","))
+	}
+	return agentsetup.Command(c.project, args...)
 }
 
 // change prints what it changed after it changed it: a reader of the diffs that leaves early, such as

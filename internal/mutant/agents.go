@@ -248,6 +248,8 @@ var ofAgents = []mutant{
 		`if len(r.Clients) == 0 {`, `if true {`, "./internal/app/agentsetup -run TestSharedSkillStays"),
 	without("setup checks what it wrote for an agent that never ran here", "internal/app/agentsetup/check.go",
 		`append(r.Present(), rec.clients(r)...)`, `append(r.Present(), rec.clients(r)[:0]...)`, inScript+"setup_agents"),
+	without("a project is not asked for what only a user can set up", "internal/app/agentsetup/check.go",
+		` || client == "cursor" && r.Project`, ``, inScript+"setup_project"),
 	without("entries that an older setup wrote are replaced", "internal/app/agentsetup/setup.go",
 		`text, whole = known.cutOut(c.before)`, `_, whole = known.cutOut(c.before)`, "./internal/app/agentsetup -run TestNewerVersionReplacesOlderEntries"),
 	without("entries that only moved are the same", "internal/app/agentsetup/setup.go",

@@ -12,12 +12,12 @@ import (
 	"githandoff/internal/fault"
 )
 
-// Present lists the clients run here by this user: each makes a directory in the home directory
-// when it starts.
+// Present lists the clients run here by this user that can be set up in the scope of the request: each
+// makes a directory in the home directory when it starts.
 func (r *Request) Present() []string {
 	return slices.DeleteFunc(Clients(), func(client string) bool {
 		info, err := os.Stat(r.home(client))
-		return client == "agents-md" || err != nil || !info.IsDir()
+		return client == "agents-md" || client == "cursor" && r.Project || err != nil || !info.IsDir()
 	})
 }
 
