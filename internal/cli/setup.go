@@ -156,21 +156,19 @@ func (c *setupCommand) configHome(home string) string {
 // removeFrom removes the set-up of some agents, and says which other agents ran hooks that went with it: Copilot CLI
 // runs those of Claude Code.
 func (c *setupCommand) removeFrom(r *agentsetup.Request) error {
-	before, err := agentsetup.Complete(r)
+	before, err := agentsetup.Hooked(r)
 	if err != nil {
 		return err
 	}
-	if err := c.change(r.PlanRemoval, r.Remove); err != nil {
-		return err
-	}
-	after, err := agentsetup.Complete(r)
+	removed := c.change(r.PlanRemoval, r.Remove) // some files may be gone also if it fails
+	after, err := agentsetup.Hooked(r)
 	for _, client := range before {
 		if err == nil && !slices.Contains(after, client) {
 			c.Warn(fmt.Errorf("%s ran hooks from a file that was removed, and has none now", client))
 			c.Hint(agentsetup.Command(c.project, client).Because("writes its own"))
 		}
 	}
-	return err
+	return cmp.Or(removed, err)
 }
 
 // offer says which agents are here.

@@ -31,18 +31,25 @@ func Known(r *Request) ([]string, error) {
 	return slices.DeleteFunc(Clients(), func(client string) bool { return !slices.Contains(known, client) }), nil
 }
 
-// Complete lists the clients other than those of the request for which setup wrote files, if it has nothing to add
-// to them. A request that names no client means all of them, so there is no other.
-func Complete(r *Request) ([]string, error) {
-	rec, err := r.record()
+// Hooked lists the known clients other than those of the request that run our hooks: the scope of the request lacks
+// none of them, or the user has them. A request that names no client means all of them, so there is no other.
+func Hooked(r *Request) ([]string, error) {
+	known, err := Known(r)
 	if err != nil || len(r.Clients) == 0 {
 		return nil, err
 	}
-	return slices.DeleteFunc(rec.clients(r), func(client string) bool {
+	rec, err := r.record()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(known, func(client string) bool {
 		one := *r
-		one.Clients = []string{client}
+		one.Clients, one.Without, one.With = []string{client}, []string{Skill}, nil
 		changes, err := one.Plan()
-		return slices.Contains(r.Clients, client) || err != nil || slices.ContainsFunc(changes, func(c *Change) bool { return c.State == Write })
+		missing := err != nil || slices.ContainsFunc(changes, func(c *Change) bool { return c.State == Write })
+		return slices.Contains(r.Clients, client) || missing && !slices.ContainsFunc(rec.Files, func(w *written) bool {
+			return w.Root == "" && w.Client == client && hasHooks(w.Path, client)
+		})
 	}), nil
 }
 
