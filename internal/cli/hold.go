@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,7 +45,7 @@ until it is back.`,
 			at := cmd.ArgsLenAtDash()
 			if at < 0 && len(args) > 0 && ownFlags(cmd) == 0 && !slices.Contains(args, "") {
 				ids := 0
-				if _, err := handoff.ParseID(args[0]); err == nil {
+				if _, err := handoff.ParseID(args[0]); err == nil || strings.HasPrefix(args[0], "…") { // as resume shortens one
 					ids = 1
 				}
 				if rest := args[ids:]; len(rest) > 0 {
