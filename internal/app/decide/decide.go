@@ -51,6 +51,9 @@ func (h *Handler) Case(ctx context.Context, arg string) (*Case, error) {
 	if c.State, err = h.Engine.Reader.LoadOrFetch(ctx, f.Home, p); err != nil || c.State.Receipt != nil {
 		return c, err
 	}
+	if c.State.Phase() == lifecycle.Absent && f.Queued() {
+		return c, f.ErrQueued()
+	}
 	c.Verified, err = h.Engine.Verifier.Verify(ctx, f.Home, c.State, lifecycle.Options{AllowExpired: true, Lapsed: true})
 	return c, err
 }

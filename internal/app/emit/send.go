@@ -105,8 +105,11 @@ func (s *Handler) once(ctx context.Context, home lifecycle.Home, env *handoff.En
 			continue
 		}
 		if lacks {
-			return nil, fault.New(fault.Conflict, fault.Offered, "handoff %s already exists, and carries no authority", it.Place.ID).
-				WithHints(issueHint(it.Place.ID, &o.Wanted))
+			hints := []fault.Hint{issueHint(it.Place.ID, &o.Wanted)}
+			if there.State == "queued" {
+				hints = append([]fault.Hint{fault.Run("githandoff", "sync").Because("delivers it first")}, hints...)
+			}
+			return nil, fault.New(fault.Conflict, fault.Offered, "handoff %s already exists, and carries no authority", it.Place.ID).WithHints(hints...)
 		}
 		if env.Task == "" {
 			s.Workspace.Warn(fmt.Errorf("nothing is sent: handoff %s is open, and like this one it names no task; --task tells work apart", it.Place.ID))

@@ -147,7 +147,7 @@ func (h *Handler) Authorize(ctx context.Context, arg string, a *lifecycle.Author
 		return nil, err
 	}
 	s := f.State
-	if err := s.Err(); err != nil {
+	if err := cmp.Or(f.ErrQueued(), s.Err()); err != nil {
 		return nil, err
 	}
 	if s.To == handoff.Nobody {
