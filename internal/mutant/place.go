@@ -58,7 +58,7 @@ var ofPlace = []mutant{
 	without("a hub takes a relative core.hooksPath from its own directory", "internal/gitconfig/hooksdir.go",
 		`case repo.Bare:`, `case false:`, inScript+"hook_server_elsewhere"),
 	without("a work tree takes a relative core.hooksPath from its top", "internal/gitconfig/hooksdir.go",
-		`case repo.Worktree != "":`, `case false:`, inScript+"hook_install_elsewhere"),
+		`case repo.Worktree != "":`, `case false:`, inScript+"hook_install_git_dir"),
 	without("a file in the place of the hooks directory is not said to be a setting", "internal/gitconfig/hooksdir.go",
 		`if scope == "" && err == nil {`, `if false {`, inScript+"hook_install"),
 	without("an uninstall says what still calls githandoff", "internal/app/hookinstall/clone.go",

@@ -160,11 +160,8 @@ func (m *machine) step(h *hand, at string, j *job, event string, args ...string)
 		// If this place ended the handoff in the same way before, the repeated command succeeds.
 		again := j.receipt == event && j.by == at && (event == "acknowledged" || event == "failed") ||
 			event == "failed" && m.kept[at][j].rejects && m.rejected(at, j.id)
-		if holds && (event != "progressed" || m.kept[at][j].event == event) { // a renewal does not replace a kept end
-			delete(m.kept[at], j) // the new step replaces the kept one
-		}
-		if again {
-			delete(m.kept[at], j)
+		if again || holds && (event != "progressed" || m.kept[at][j].event == event) { // a renewal does not replace a kept end
+			delete(m.kept[at], j) // the step replaces the kept one
 		}
 		if kept, ok := m.kept[at][j]; ok && !holds && !kept.rejects {
 			delete(m.kept[at], j) // the command reports that the claim is lost, and drops its kept step
