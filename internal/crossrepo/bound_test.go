@@ -185,29 +185,55 @@ func (v *fixture) noise(t *testing.T, size int) (oid string) {
 	return v.Hub.Git(t, "hash-object", "-w", file)
 }
 
-// Published keys that are too large to fetch are left out from then on. A fetch that breaks leaves them out once.
-func TestKeysThatDoNotCome(t *testing.T) {
-	for name, crowded := range map[string]bool{"too large": true, "broken": false} {
+// otherLane names a lane in which a handoff does not end.
+func otherLane(id handoff.ID) string {
+	if id.Lane() == "zz" {
+		return "yy"
+	}
+	return "zz"
+}
+
+// Published keys that are too large to fetch are left out from then on, and the log comes if it is not too large as well.
+func TestKeysTooLarge(t *testing.T) {
+	for name, largeLane := range map[string]bool{"alone": false, "beside a lane": true} {
 		t.Run(name, func(t *testing.T) {
-			if !crowded { // the hub sends its refs and no object
-				gittest.WrapGit(t, `case "$*" in *'/keys/*:'*)
-	exec "$git" -c remote.origin.uploadpack='git -c uploadpack.packObjectsHook=false upload-pack' "$@" ;;
-esac`)
-			}
-			v := newHubFixture(t, byPath())
+			v, log := newTracedFixture(t)
 			fixer, sender := v.agent(t, "fixer"), v.agent(t, "sender")
 			p := v.offer(t, sender, "fixer")
-			size := 1000
-			if crowded {
-				size = 40 << 20
+			large := v.noise(t, 40<<20)
+			v.Hub.Git(t, "update-ref", fmt.Sprintf("refs/handoffs/keys/%040x", 1), large)
+			hub, trips := fixer.home.(*crossrepo.Hub), []string{"fetch", "fetch", "fetch"}
+			var memory []refs.Ref
+			if largeLane {
+				v.Hub.Git(t, "update-ref", "refs/handoffs/log/"+otherLane(p.ID), large)
+				trips = append(trips, "fetch")
+				memory = []refs.Ref{{Name: hub.Namespace().Lane(p.ID)}}
 			}
-			v.Hub.Git(t, "update-ref", fmt.Sprintf("refs/handoffs/keys/%040x", 1), v.noise(t, size))
-			hub := fixer.home.(*crossrepo.Hub)
-			require.NoError(t, hub.Fetch(t.Context(), lifecycle.FetchSpec{Log: true, Memory: []refs.Ref{{Name: hub.Namespace().Lane(p.ID)}}, Published: team.Published(hub)}))
-			assert.NotEmpty(t, fixer.tip(t, hub.Mirror.Lane(p.ID)))
-			assert.Equal(t, crowded, hub.Crowded())
+			for _, trips := range [][]string{trips, {"fetch"}} {
+				require.NoError(t, os.WriteFile(log, nil, 0o600))
+				hub.AskAgain()
+				require.NoError(t, hub.Fetch(t.Context(), lifecycle.FetchSpec{Log: true, Memory: memory, Published: team.Published(hub)}))
+				assert.Equal(t, trips, tripsIn(t, log))
+				assert.NotEmpty(t, fixer.tip(t, hub.Mirror.Lane(p.ID)))
+				assert.True(t, hub.Crowded())
+			}
 		})
 	}
+}
+
+// Published keys that do not come because the connection broke are left out only once.
+func TestKeysThatDoNotCome(t *testing.T) {
+	gittest.WrapGit(t, `case "$*" in *'/keys/*:'*) # the hub sends its refs and no object
+	exec "$git" -c remote.origin.uploadpack='git -c uploadpack.packObjectsHook=false upload-pack' "$@" ;;
+esac`)
+	v := newHubFixture(t, byPath())
+	fixer, sender := v.agent(t, "fixer"), v.agent(t, "sender")
+	p := v.offer(t, sender, "fixer")
+	v.Hub.Git(t, "update-ref", fmt.Sprintf("refs/handoffs/keys/%040x", 1), v.noise(t, 1000))
+	hub := fixer.home.(*crossrepo.Hub)
+	require.NoError(t, hub.Fetch(t.Context(), lifecycle.FetchSpec{Log: true, Published: team.Published(hub)}))
+	assert.NotEmpty(t, fixer.tip(t, hub.Mirror.Lane(p.ID)), "the log comes as a whole")
+	assert.False(t, hub.Crowded())
 }
 
 // A lane that is too large to fetch does not keep an agent from the other handoffs.
@@ -217,10 +243,7 @@ func TestLogTooLarge(t *testing.T) {
 	stranger := v.clone(t, "stranger", enginetest.NewKey(t))
 	stranger.publishKey(t)
 	p := v.offer(t, source, "fixer")
-	lane := "zz"
-	if p.ID.Lane() == lane {
-		lane = "yy"
-	}
+	lane := otherLane(p.ID)
 	v.Hub.Git(t, "update-ref", "refs/handoffs/log/"+lane, v.noise(t, 40<<20))
 
 	hub := fixer.home.(*crossrepo.Hub)

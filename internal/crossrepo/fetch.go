@@ -257,9 +257,11 @@ func (b *bound) count(packet string) (enough bool) {
 }
 
 // over reports whether the hub has listed more than there can be.
-func (b *bound) over() bool {
-	return b != nil && (b.log && len(b.lanes) > handoff.MaxLanes || len(b.published) > mostPublished)
-}
+func (b *bound) over() bool { return b != nil && (b.manyLanes() || b.manyKeys()) }
+
+func (b *bound) manyLanes() bool { return b.log && len(b.lanes) > handoff.MaxLanes }
+
+func (b *bound) manyKeys() bool { return len(b.published) > mostPublished }
 
 // exceeded reports whether a fetch probably failed at its bound: either the hub answered and git did
 // not get through the answer, or git reached the size before it could ask, because the user keeps a

@@ -36,8 +36,8 @@ func (h *fetcher) Refresh(ctx context.Context, spec lifecycle.FetchSpec) error {
 }
 
 // Fetch fetches inboxes and published refs into the copies, pruned, and lanes into the mirror,
-// forced and pruned. A lane is not believed before it was checked. If a hub has more lanes or published
-// refs than it can have, another fetch leaves these out, and brings only those in question.
+// forced and pruned. A lane is not believed before it was checked. If the answer of a hub exceeds its bound,
+// another fetch leaves out the log, the published keys, or both, and brings only those in question.
 func (h *fetcher) Fetch(ctx context.Context, spec lifecycle.FetchSpec) error {
 	if h.along != nil {
 		spec.Inboxes = append(slices.Clone(spec.Inboxes), h.along.Inboxes...)
@@ -45,36 +45,48 @@ func (h *fetcher) Fetch(ctx context.Context, spec lifecycle.FetchSpec) error {
 	}
 	spec.Log = spec.Log && h.wantsLog()
 	if h.Crowded() {
-		spec = onlyFew(spec)
+		spec = omission{keys: true}.from(spec)
 	}
-	narrow, crowded := false, false
+	attempts := []omission{{}, {log: true}, {keys: true}, {log: true, keys: true}}
+	if !spec.Log {
+		attempts = []omission{{}, {keys: true}}
+	}
+	crowded := false
 	for {
-		b := newBound(&h.remote, spec)
-		err := h.fetchOnce(ctx, spec, b)
-		switch {
-		case !b.exceeded(err):
+		omit := attempts[0] // the last one has no bound
+		few := omit.from(spec)
+		b := newBound(&h.remote, few)
+		err := h.fetchOnce(ctx, few, b)
+		if !b.exceeded(err) {
 			if err == nil {
 				h.along = nil
-				err = h.noteExceeded(ctx, narrow, crowded)
+				err = h.noteExceeded(ctx, omit.log, omit.keys && crowded)
 			}
 			return err
-		case spec.Log && len(b.published) <= mostPublished:
-			spec.Log, narrow = false, true
-		default: // a fetch that only broke says nothing of the keys
-			spec, crowded = onlyFew(spec), b.over() || b.full
 		}
 		b.sweep()
+		// A fetch that only broke says nothing of the keys.
+		crowded = crowded || b.manyKeys() || b.full && !few.Log
+		attempts = slices.DeleteFunc(attempts[1:], func(o omission) bool {
+			return b.manyLanes() && !o.log || b.manyKeys() && !o.keys
+		})
 	}
+}
+
+// omission names what a fetch leaves out. Single lanes, or the few published refs of spec.Few, come in its place.
+type omission struct{ log, keys bool }
+
+// from returns what remains to fetch.
+func (o omission) from(spec lifecycle.FetchSpec) lifecycle.FetchSpec {
+	spec.Log = spec.Log && !o.log
+	if o.keys {
+		spec.Published = slices.DeleteFunc(slices.Clone(spec.Published), isDir)
+	}
+	return spec
 }
 
 // isDir reports whether the name of a published ref means all refs below.
 func isDir(ref string) bool { return strings.HasSuffix(ref, "/") }
-
-// onlyFew leaves out all refs below a name, so that those of spec.Few come in their place.
-func onlyFew(spec lifecycle.FetchSpec) lifecycle.FetchSpec {
-	spec.Published = slices.DeleteFunc(slices.Clone(spec.Published), isDir)
-	return spec
-}
 
 // fetchOnce is one fetch within a bound, which may be nil. Where the whole log does not come
 // along, it asks for single lanes.
