@@ -16,6 +16,7 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/obo"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 	"githandoff/internal/team"
@@ -188,6 +189,9 @@ func (c *trustCommand) pins(trust *sign.Trust, path string) *pin.Handler {
 }
 
 func (c *trustCommand) add(ctx context.Context) error {
+	if err := checkMaxScope(c.entry.MaxScope); err != nil {
+		return err
+	}
 	trust, path, err := c.open(ctx)
 	if err != nil {
 		return err
@@ -195,13 +199,17 @@ func (c *trustCommand) add(ctx context.Context) error {
 	if c.entry.Until, err = until(c.entry.Until); err != nil {
 		return err
 	}
-	k, own, err := c.pins(trust, path).Add(ctx, c.arg, c.entry)
+	added, err := c.pins(trust, path).Add(ctx, c.arg, c.entry)
 	if err != nil {
 		return err
 	}
-	c.print(k)
-	if !own {
+	c.print(added.Key)
+	if !added.Own {
 		c.Say("compare the fingerprint with what the owner of the key tells you")
+	}
+	if len(added.Inert) > 0 {
+		c.Warn(fmt.Errorf("%s: not in the entry of this key in your own list, which limits what it may do here", strings.Join(added.Inert, ", ")))
+		c.Hint(fault.Run("githandoff", "trust", "list", "--user").Because("shows that entry"))
 	}
 	return nil
 }
@@ -217,6 +225,16 @@ func (c *trustCommand) published(ctx context.Context, kid sign.KID, missing erro
 		c.Say("%s is published in %s", kid, where)
 	}
 	return public, err
+}
+
+// checkMaxScope refuses a limit that is no scope: it would allow nothing.
+func checkMaxScope(limits []string) error {
+	for _, limit := range limits {
+		if _, err := obo.ParseScope(limit); err != nil {
+			return usage("--max-scope: %v", err).WithHints(fault.As(err).Hints...)
+		}
+	}
+	return nil
 }
 
 // until reads the end of a trust: RFC 3339, or a day, which begins at midnight

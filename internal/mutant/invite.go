@@ -82,8 +82,10 @@ var ofInvites = []mutant{
 		`if before.Answer != nil || answer == nil ||`, `if`, "./internal/cli -run TestScript/join_guarded"),
 	without("a key that is reviewed is the one that its owner names", "internal/app/pin/pin.go",
 		`plain(typed) != want[len(want)-Compared:]`, `plain(typed) == "0"`, "./internal/cli -run TestScript/trust_review"),
-	without("nobody is invited with a limit that is no scope", "internal/app/join/handler.go",
-		`for _, scope := range r.MaxScope {`, `for _, scope := range r.MaxScope[:0] {`, "./internal/cli -run TestScript/join_team$"),
+	without("nobody is invited with a limit that is no scope", "internal/cli/invite.go",
+		`err := checkMaxScope(c.maxScope); err != nil`, `err := checkMaxScope(nil); err != nil`, "./internal/cli -run TestScript/join_team$"),
+	without("trust add warns of a name that the user's own list lacks", "internal/app/pin/pin.go",
+		`Own: name != "", Inert: inert`, `Own: name != "", Inert: inert[:0]`, "./internal/cli -run TestScript/trust_add$"),
 	without("the copy of an invitation goes with the invitation", "internal/crossrepo/published.go",
 		`fetchRequest{specs: specs}`, `fetchRequest{flags: []string{"--no-prune"}, specs: specs}`, "./internal/cli -run TestScript/invite_many"),
 }

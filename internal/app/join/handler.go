@@ -13,7 +13,6 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/invite"
-	"githandoff/internal/obo"
 	"githandoff/internal/sign"
 	"githandoff/internal/team"
 	"githandoff/internal/workspace"
@@ -122,11 +121,6 @@ func (h *Handler) inviter(r Request) (invite.Grant, error) {
 		g := invite.Grant{Agents: e.Agents, Roles: e.Roles, Principals: e.Principals, MaxScope: e.MaxScope, Until: e.Until}
 		if r.MaxScope != nil {
 			g.MaxScope = r.MaxScope
-		}
-		for _, scope := range r.MaxScope {
-			if _, err := obo.ParseScope(scope); err != nil {
-				return invite.Grant{}, fault.New(fault.Usage, fault.BadUsage, "--max-scope: %w", err)
-			}
 		}
 		return g, nil
 	case len(e.Agents) == 0:

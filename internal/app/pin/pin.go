@@ -34,44 +34,48 @@ type Handler struct {
 	Published func(ctx context.Context, kid sign.KID, missing error) (sign.PublicKey, error)
 }
 
-// Add trusts the key named by arg, or widens its trust, as e says. It reports whether the key is
-// one of the keystore's.
-func (h *Handler) Add(ctx context.Context, arg string, e sign.TrustEntry) (key sign.Key, own bool, err error) {
-	for _, scope := range e.MaxScope {
-		if _, err := obo.ParseScope(scope); err != nil {
-			return key, false, usage("--max-scope: %v", err).
-				WithHints(fault.Fact("a scope is an action, or an action and its target, such as repo.write:src/* or handoff.*"))
-		}
-	}
+// Added is a key that was added to a list.
+type Added struct {
+	Key   sign.Key
+	Own   bool     // it is one of the keystore's
+	Inert []string // agents, roles and principals for which it was added, and which the user's own list does not give it
+}
+
+// Add trusts the key named by arg, or widens its trust, as e says.
+func (h *Handler) Add(ctx context.Context, arg string, e sign.TrustEntry) (Added, error) {
 	for i, given := range e.Principals {
 		if e.Principals[i] = handoff.Principal(given); !obo.IsPrincipal(e.Principals[i]) {
-			return key, false, usage("--principal %s: want user:MAIL", untrusted.Line(given))
+			return Added{}, usage("--principal %s: want user:MAIL", untrusted.Line(given))
 		}
 	}
 	public, name, err := h.find(ctx, arg)
 	if err != nil {
-		return key, false, err
+		return Added{}, err
 	}
 	e.KID, e.Key = public.KID(), public.Text()
 	before, err := sign.LoadTrust(h.Path, "")
 	if err != nil {
-		return key, false, err
+		return Added{}, err
 	}
 	if k, known := before.Lookup(e.KID); !known || k.List() != "" {
 		if err := fill(&e, name); err != nil {
-			return key, false, err
+			return Added{}, err
 		}
 	}
 	if _, known := h.Trust.Lookup(e.KID); !known {
 		if err := public.Revoked(h.Now()); err != nil {
-			return key, false, err
+			return Added{}, err
 		}
 	}
 	if err := h.Trust.Add(h.Path, e); err != nil {
-		return key, false, err
+		return Added{}, err
 	}
-	key, _ = h.Trust.Lookup(e.KID)
-	return key, name != "", nil
+	key, _ := h.Trust.Lookup(e.KID)
+	inert := slices.DeleteFunc(slices.Concat(e.Agents, e.Roles, e.Principals), func(word string) bool {
+		now := key.Entry()
+		return slices.Contains(slices.Concat(now.Agents, now.Roles, now.Principals), word)
+	})
+	return Added{Key: key, Own: name != "", Inert: inert}, nil
 }
 
 // find finds the key named by an argument, and its name if it is one of the keystore's. A name
