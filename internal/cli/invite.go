@@ -106,7 +106,7 @@ func (c *inviteCommand) run(ctx context.Context) error {
 	if len(c.maxScope) > 0 && !c.team {
 		return usage("--max-scope needs --team: it limits the root key of a team")
 	}
-	if err := checkMaxScope(c.maxScope); err != nil {
+	if err := checkMaxScope(c.app, c.maxScope); err != nil {
 		return err
 	}
 	if c.list {

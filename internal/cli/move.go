@@ -2,12 +2,14 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/move"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/obo"
 	"githandoff/internal/receipt"
 	"githandoff/internal/screen"
 )
@@ -73,6 +75,11 @@ func (c *rerouteCommand) run(ctx context.Context) error {
 	c.Agent, c.Home = target.Target.Agent, home
 	if len(c.scope) > 0 {
 		c.Authority = &lifecycle.Authority{Scope: c.scope}
+	}
+	for _, scope := range c.scope {
+		if err := obo.Doubt(scope); err != nil {
+			c.Warn(fmt.Errorf("--scope %w", err))
+		}
 	}
 	if c.snap.take {
 		c.Snapshot = c.snap.taker(ws)

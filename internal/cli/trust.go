@@ -189,7 +189,7 @@ func (c *trustCommand) pins(trust *sign.Trust, path string) *pin.Handler {
 }
 
 func (c *trustCommand) add(ctx context.Context) error {
-	if err := checkMaxScope(c.entry.MaxScope); err != nil {
+	if err := checkMaxScope(c.app, c.entry.MaxScope); err != nil {
 		return err
 	}
 	trust, path, err := c.open(ctx)
@@ -227,11 +227,15 @@ func (c *trustCommand) published(ctx context.Context, kid sign.KID, missing erro
 	return public, err
 }
 
-// checkMaxScope refuses a limit that is no scope: it would allow nothing.
-func checkMaxScope(limits []string) error {
+// checkMaxScope refuses a limit that is no scope, because it would allow nothing, and warns of one that may allow
+// less than it seems.
+func checkMaxScope(a *app, limits []string) error {
 	for _, limit := range limits {
 		if _, err := obo.ParseScope(limit); err != nil {
 			return usage("--max-scope: %v", err).WithHints(fault.As(err).Hints...)
+		}
+		if err := obo.Doubt(limit); err != nil {
+			a.Warn(fmt.Errorf("--max-scope %w", err))
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package obo
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -134,21 +135,17 @@ const (
 	actionWrite = "repo.write"
 )
 
-// Misspelled returns the action that githandoff checks and that the action of a scope resembles; ""
-// if it resembles none, or is exactly one of these.
-func Misspelled(scope string) string {
-	action, _, _ := strings.Cut(scope, ":")
-	return fault.Nearest(action, []string{actionPush, actionWrite})
-}
-
-// OfBranch returns the scope for the branch that a scope of a push names short, such as
-// repo.push:refs/heads/main for repo.push:main, which allows no push; "" if it names none.
-func OfBranch(scope string) string {
-	branch, push := strings.CutPrefix(scope, actionPush+":")
-	if !push || branch == "*" || strings.HasPrefix(branch, "refs/") {
-		return ""
+// Doubt says why a scope may not allow what its author means: its action resembles one that githandoff
+// checks, or it names the branch of a push short, such as repo.push:main. Nil: neither.
+func Doubt(scope string) error {
+	action, target, _ := strings.Cut(scope, ":")
+	if near := fault.Nearest(action, []string{actionPush, actionWrite}); near != "" {
+		return fmt.Errorf("%s: nothing checks this action; did you mean %s?", scope, near)
 	}
-	return actionPush + ":refs/heads/" + branch
+	if action == actionPush && target != "" && target != "*" && !strings.HasPrefix(target, "refs/") {
+		return fmt.Errorf("%s: it allows no push, because the ref of a push has its full name; did you mean %s?", scope, actionPush+":refs/heads/"+target)
+	}
+	return nil
 }
 
 // RequiredScopes lists, sorted and once each, the scopes needed for a push: repo.push for each

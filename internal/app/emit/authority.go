@@ -37,11 +37,8 @@ func (s *Handler) Authority(ctx context.Context, parent handoff.ID, f *Wanted) (
 		if _, err := obo.ParseScope(scope); err != nil {
 			return nil, nil, err
 		}
-		if action := obo.Misspelled(scope); action != "" {
-			s.Workspace.Warn(fmt.Errorf("--scope %s: nothing checks this action; did you mean %s?", scope, action))
-		}
-		if full := obo.OfBranch(scope); full != "" {
-			s.Workspace.Warn(fmt.Errorf("--scope %s: it allows no push, because the ref of a push has its full name; did you mean %s?", scope, full))
+		if err := obo.Doubt(scope); err != nil {
+			s.Workspace.Warn(fmt.Errorf("--scope %w", err))
 		}
 	}
 	for _, alias := range f.Audience {
