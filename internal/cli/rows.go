@@ -140,7 +140,7 @@ type promptRow struct {
 type verifiedLine struct {
 	ID      handoff.ID `json:"id"`                // handoff
 	Message string     `json:"message,omitempty"` // what is wrong
-	State   string     `json:"state,omitempty"`   // phase, or event of the receipt
+	State   string     `json:"state,omitempty"`   // phase, queued, or event of the receipt
 	Verdict string     `json:"verdict"`           // ok, or the reason of the refusal
 }
 

@@ -49,22 +49,31 @@ func (h *Handler) Show(ctx context.Context, arg string) (*workspace.View, *lifec
 	switch {
 	case absent && s.Early != nil:
 		return f, nil, s.Err()
-	case f.Queued() && f.Home != nil:
-		v, err := h.Verifier.VerifyQueued(ctx, f.Home, f.Item.Ref) // the hub need not answer to show a queued handoff
-		return f, v, err
+	case isProvenHere(f):
 	case absent && s.Unlogged(), s.Phase() == lifecycle.Disputed:
 		return f, nil, s.Err()
 	case s.Phase() == lifecycle.Ended, s.Tip == "":
 		return f, nil, nil
 	}
-	v, err := h.Verifier.Verify(ctx, f.Home, s, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
+	v, err := h.prove(ctx, f, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
 	return f, v, err
+}
+
+// isProvenHere reports whether a handoff waits in the outbox: its hub need not answer to prove it.
+func isProvenHere(f *workspace.View) bool { return f.Queued() && f.Home != nil }
+
+// prove proves the content of a handoff.
+func (h *Handler) prove(ctx context.Context, f *workspace.View, o lifecycle.Options) (*lifecycle.Verified, error) {
+	if isProvenHere(f) {
+		return h.Verifier.VerifyQueued(ctx, f.Home, f.Item.Ref)
+	}
+	return h.Verifier.Verify(ctx, f.Home, f.State, o)
 }
 
 // Check is the outcome for one handoff.
 type Check struct {
 	ID     handoff.ID
-	State  string // phase, "undecided", or the event of the receipt
+	State  string // word of [workspace.View], or "undecided"
 	Sealed error  // why the content cannot be read here; everything else was checked
 	Err    error
 }
@@ -76,7 +85,7 @@ func (h *Handler) Verify(ctx context.Context, arg string, report func(Check) err
 		if err != nil {
 			return err
 		}
-		return report(h.check(ctx, f.Home, f.State))
+		return report(h.check(ctx, f))
 	}
 	var hubs []lifecycle.Home
 	behind := map[lifecycle.Home][]lifecycle.Place{}
@@ -95,7 +104,7 @@ func (h *Handler) Verify(ctx context.Context, arg string, report func(Check) err
 			behind[it.Home] = append(behind[it.Home], it.Place)
 			return nil
 		}
-		return report(h.check(ctx, it.Home, s))
+		return report(h.check(ctx, &workspace.View{Home: it.Home, State: s}))
 	})
 	for _, hub := range hubs {
 		err = cmp.Or(err, h.verifyBehind(ctx, hub, behind[hub], report))
@@ -127,7 +136,7 @@ func (h *Handler) verifyBehind(ctx context.Context, home lifecycle.Home, places 
 		case s.Tip == "" && s.Receipt == nil: // the offer was withdrawn before it was logged
 			continue
 		default:
-			c = h.check(ctx, home, s)
+			c = h.check(ctx, &workspace.View{Home: home, State: s})
 		}
 		if err := report(c); err != nil {
 			return err
@@ -136,16 +145,15 @@ func (h *Handler) verifyBehind(ctx context.Context, home lifecycle.Home, places 
 	return nil
 }
 
-func (h *Handler) check(ctx context.Context, home lifecycle.Home, s *lifecycle.State) Check {
-	c := Check{ID: s.ID, State: string(s.Phase())}
-	if workspace.Undecided(s) {
+func (h *Handler) check(ctx context.Context, f *workspace.View) Check {
+	c := Check{ID: f.State.ID, State: f.Word()}
+	switch {
+	case f.State.Receipt != nil:
+		return c
+	case workspace.Undecided(f.State):
 		c.State = "undecided"
 	}
-	if s.Receipt != nil {
-		c.State = string(s.Receipt.Event)
-		return c
-	}
-	_, err := h.Verifier.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true})
+	_, err := h.prove(ctx, f, lifecycle.Options{AllowExpired: true})
 	if errors.Is(err, sign.ErrSealed) {
 		c.Sealed = err
 	} else {
@@ -161,7 +169,7 @@ func (h *Handler) Tokens(ctx context.Context, arg string) (*lifecycle.Verified, 
 	if err != nil {
 		return nil, nil, err
 	}
-	v, err := h.Verifier.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, Lapsed: true})
+	v, err := h.prove(ctx, f, lifecycle.Options{AllowExpired: true, Lapsed: true})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -201,7 +209,7 @@ func (h *Handler) Skills(ctx context.Context, arg string) (*SkillReport, error) 
 			found.Missing = strings.Split(r.SkillsMissing, ", ")
 		}
 	} else {
-		v, err := h.Verifier.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
+		v, err := h.prove(ctx, f, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
 		if err != nil {
 			return nil, err
 		}
