@@ -60,8 +60,9 @@ and the receipt contains no results.
 --snapshot sends the state of the work tree along: HEAD with the commits that the home
 lacks, the index, changed files, and untracked files that are not ignored. Ignored files
 are never sent. A file that looks like a secret is refused (exit 7), unless --allow-path
-names it. So are changes inside a submodule, and a file of Git LFS whose content the
-receiver could not get. Nothing here is changed. The receipt deletes the snapshot.
+names it. So are a secret in the message of a commit, changes inside a submodule, and a
+file of Git LFS whose content the receiver could not get. Nothing here is changed. The
+receipt deletes the snapshot.
 
 If the hub cannot be reached, the handoff waits in the outbox (exit 8), and
 "githandoff sync" delivers it.`,

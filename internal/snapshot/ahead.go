@@ -19,7 +19,7 @@ const maxAhead = 1000
 // ahead describes the commits of HEAD not known to be at the home.
 type ahead struct {
 	base    string // newest commit of HEAD's history that the home has; "" if none is known
-	commits int
+	commits []string
 	bytes   int64
 	objects map[string]bool // ids of the objects of those commits
 	changed []delta         // paths changed by those commits
@@ -54,14 +54,14 @@ func lookAhead(ctx context.Context, repo *refs.Repo, q Request) (*ahead, error) 
 		if oid, ok := strings.CutPrefix(line, "-"); ok {
 			edge = append(edge, oid)
 		} else if line != "" {
-			a.commits++
+			a.commits = append(a.commits, line)
 		}
 	}
 	switch {
-	case a.commits == 0:
+	case len(a.commits) == 0:
 		a.base = repo.Head
 		return a, nil
-	case a.commits > maxAhead:
+	case len(a.commits) > maxAhead:
 		return nil, overLimit("the home lacks more than %d commits of HEAD", maxAhead).
 			WithHints(fault.Fact("push the branch that HEAD is based on first"))
 	}

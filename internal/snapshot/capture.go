@@ -299,7 +299,7 @@ func (c *shot) snapshot(ctx context.Context, a *ahead) (*Snapshot, error) {
 	top := w.commit(tracked, "WIP on "+w.label+"\n", parents...)
 	s := &Snapshot{
 		Work: handoff.Work{
-			Commit: top, Head: c.repo.Head, Base: a.base, Branch: c.repo.Branch, Commits: a.commits,
+			Commit: top, Head: c.repo.Head, Base: a.base, Branch: c.repo.Branch, Commits: len(a.commits),
 			Files: c.countFiles(a), Bytes: a.bytes,
 		},
 		Objects: slices.Concat(sorted(c.blobs), sorted(c.trees.made), w.objects),

@@ -58,6 +58,9 @@ func (c *shot) judge(ctx context.Context, s *Snapshot, a *ahead) error {
 	if err := c.req.fits(s.Work.Files, s.Work.Bytes); err != nil {
 		return err
 	}
+	if err := c.screenMessages(ctx, a.commits); err != nil {
+		return err
+	}
 	var all []delta
 	for _, one := range c.changes {
 		all = append(all, delta{path: one.path, before: one.head, after: one.stagedFile().oid},
@@ -74,6 +77,27 @@ func (c *shot) judge(ctx context.Context, s *Snapshot, a *ahead) error {
 	for _, d := range all {
 		if err := c.screenDelta(ctx, d, c.req.Away && !atHome[d.after]); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// screenMessages refuses commits that travel along by a line of their messages.
+func (c *shot) screenMessages(ctx context.Context, commits []string) error {
+	for _, oid := range commits {
+		o, err := c.repo.Read(ctx, oid, maxBlob)
+		switch {
+		case err != nil:
+			return err
+		case o == nil:
+			continue // the push of the snapshot would fail
+		}
+		_, message, _ := bytes.Cut(o.Body, []byte("\n\n"))
+		for line := range bytes.Lines(message) {
+			if rule := screen.Secret(string(bytes.TrimRight(line, "\r\n"))); rule != "" {
+				return fault.New(fault.Policy, fault.SecretFound, "no snapshot: the message of commit %s looks like a secret (rule %s)", oid[:12], rule).
+					WithHints(fault.Run("git", "show", "--no-patch", oid).Because("shows the message, which travels as well: rewrite it, with git commit --amend or git rebase"))
+			}
 		}
 	}
 	return nil
