@@ -31,7 +31,7 @@ type machine struct {
 	t      *judge
 	script script
 	clock  time.Time // the time of every clock
-	latest time.Time // the latest time that clock ever had
+	latest time.Time // the latest time that clock had before the last move
 	seed   byte      // of the random numbers, together with runs
 	runs   uint64    // commands run so far
 	steps  []*hand

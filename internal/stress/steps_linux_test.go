@@ -397,12 +397,12 @@ func (m *machine) HubBack(h *hand) {
 // Clock advances the time. Sometimes it moves the time back, by no more than clocks may differ: an entry from
 // further ahead would not count yet.
 func (m *machine) Clock(h *hand) {
+	if m.clock.After(m.latest) {
+		m.latest = m.clock
+	}
 	now := m.clock.Add(pick(h, "time", []time.Duration{
 		time.Second, 2 * time.Minute, time.Hour + time.Second, 3 * time.Hour, 8 * 24 * time.Hour, -4 * time.Minute,
 	}...))
-	if now.After(m.latest) {
-		m.latest = now
-	}
 	if least := m.latest.Add(-lifecycle.ClockSkew); now.Before(least) {
 		now = least
 	}
