@@ -50,6 +50,8 @@ var ofPushes = []mutant{
 		`named = guardNames(cause)`, `named = nil`, inCLI+"TestScript/sync_many_guarded"),
 	without("a child of a reroute that was cut off is not offered beside that of another one", "internal/outbox/outbox.go",
 		`&& !stays {`, `&& (!stays || true) {`, inCLI+"TestScript/reroute_again"),
+	without("the inbox alone keeps a snapshot that was rerouted to this repository", "internal/outbox/outbox.go",
+		`localEdits = append(localEdits, kept...)`, `_ = kept`, inCLI+"TestScript/snapshot_reroute_here"),
 	without("a gc takes no entry on which a waiting step stands", "internal/crossrepo/together.go",
 		`	step.hub.Repo.Hold(step.t.Objects...)
 `, ``, inCrossrepo+"TestTogetherBesideAPrune"),

@@ -121,6 +121,12 @@ func (o *Outbox) Deliver(ctx context.Context, home lifecycle.Home, p *lifecycle.
 			return err
 		}
 		localEdits = append([]refs.Edit{{Ref: refs.Sent(p.Agent, p.Record.ID), New: p.Commit.OID}}, localEdits...)
+	} else {
+		kept, err := refs.Deletions(ctx, o.Engine.Repo, refs.WorkOut(p.Record.ID)) // the inbox has the snapshot then
+		if err != nil {
+			return err
+		}
+		localEdits = append(localEdits, kept...)
 	}
 	if _, err := o.Engine.Offer(ctx, home, p, localEdits...); err != nil {
 		return err
