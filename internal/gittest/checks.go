@@ -13,9 +13,20 @@ import (
 // it is given: with 1000, the test runs longer. Tests that run in parallel must not use it.
 func Checks(t testing.TB, n int) {
 	t.Helper()
-	checks := flag.Lookup("rapid.checks")
-	if checks.Value.String() == checks.DefValue {
-		require.NoError(t, checks.Value.Set(strconv.Itoa(n)))
-		t.Cleanup(func() { assert.NoError(t, checks.Value.Set(checks.DefValue)) })
+	Preset(t, "rapid.checks", strconv.Itoa(n))
+}
+
+// Preset changes the default of a flag for one test. It changes nothing and reports false if the command line has
+// the flag, even with the value that is the default otherwise.
+func Preset(t testing.TB, name, value string) bool {
+	t.Helper()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
+	if given {
+		return false
 	}
+	f := flag.Lookup(name)
+	require.NoError(t, f.Value.Set(value))
+	t.Cleanup(func() { assert.NoError(t, f.Value.Set(f.DefValue)) })
+	return true
 }

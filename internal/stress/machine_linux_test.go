@@ -6,7 +6,6 @@ import (
 	"context"
 	crand "crypto/rand"
 	"encoding/binary"
-	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -304,30 +303,17 @@ func (m *machine) wind() {
 	}
 }
 
-// preset changes the default of a flag of rapid for this test. It reports false if the flag was set on the
-// command line.
-func preset(t *testing.T, name, value string) bool {
-	t.Helper()
-	f := flag.Lookup(name)
-	if f.Value.String() != f.DefValue {
-		return false
-	}
-	require.NoError(t, f.Value.Set(value))
-	t.Cleanup(func() { require.NoError(t, f.Value.Set(f.DefValue)) })
-	return true
-}
-
 // Two agents take steps in three clones of a hub, in any order, while commands are killed, the hub goes away,
 // clocks jump and repositories are tidied up. The repositories must always agree with the model. For a longer
 // run:
 // go test -rapid.checks=100 -rapid.steps=100 -run AnyOrder.
 func TestAnyOrder(t *testing.T) {
 	t.Parallel()
-	if preset(t, "rapid.checks", strconv.Itoa(times(t, 4))) && times(t, 1) == 1 {
+	if gittest.Preset(t, "rapid.checks", strconv.Itoa(times(t, 4))) && times(t, 1) == 1 {
 		// A gate must run the same steps each time. The long form looks for new failures.
-		preset(t, "rapid.seed", "20261121")
+		gittest.Preset(t, "rapid.seed", "20261121")
 	}
-	preset(t, "rapid.shrinktime", "0s") // shorten does this instead
+	gittest.Preset(t, "rapid.shrinktime", "0s") // shorten does this instead
 	f := &failure{path: filepath.Join("testdata", "rapid", t.Name(), "model_failed.txtar")}
 	defer f.shorten(t)
 	rapid.Check(t, func(rt *rapid.T) {
