@@ -177,20 +177,25 @@ func (e *Engine) Acknowledge(ctx context.Context, home Home, h ClaimProof, o Out
 	return s, repeated, err
 }
 
-// Fail ends a handoff without success: by its holder or, without a nonce in h, by a recipient
+// Fail ends a handoff without success: by its holder or, without a claim that its home has seen, by a recipient
 // who rejects the offer.
 func (e *Engine) Fail(ctx context.Context, home Home, h ClaimProof, o Outcome) (*State, error) {
+	rejects := false
 	s, err := e.act(ctx, home, h.Place, fromCopies, func(s *State, b *batch) error {
-		if h.Nonce != "" || s.Claim != nil || s.Receipt != nil {
-			if err := e.Author.checkHeld(s, h); err != nil {
-				return err
-			}
-		} else if err := s.Err(); err != nil {
+		rejects = h.Nonce == "" && s.Claim == nil && s.Receipt == nil
+		err := s.Err()
+		if !rejects {
+			err = e.Author.checkHeld(s, h)
+		}
+		if errors.Is(err, ErrUnseen) {
+			rejects, err = true, nil
+		}
+		if err != nil {
 			return err
 		}
 		return e.planEnd(ctx, b, s, record.Failed, o)
 	})
-	if h.Nonce != "" { // a rejected offer was not verified: its token may belong to another handoff
+	if !rejects { // a rejected offer was not verified: its token may belong to another handoff
 		e.Verifier.Used.note(s)
 	}
 	return s, err
