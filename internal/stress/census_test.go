@@ -84,9 +84,10 @@ func census(t testing.TB, repos ...*gittest.Repo) map[string]*life {
 		}
 		log := repo.Git(t, append([]string{
 			"log", "--reverse", "--topo-order",
-			"--format=" + only("Id") + only("Event") + "%an " + only("Nonce") + only("Next"),
+			"--format=" + only("Id") + only("Event") + "%an " + only("Nonce") + only("Next") + "|" + only("Data"),
 		}, tips...)...)
 		for line := range strings.Lines(log) {
+			line, data, _ := strings.Cut(line, "|")
 			part := strings.Fields(line)
 			l := of(part[0])
 			event := part[1]
@@ -101,6 +102,9 @@ func census(t testing.TB, repos ...*gittest.Repo) map[string]*life {
 			l.actors = append(l.actors, part[2])
 			if len(part) > 4 {
 				l.next = part[4]
+			}
+			if _, answer, ok := strings.Cut(data, `"follow_up":"`); ok {
+				l.next = handoffID.FindString(answer)
 			}
 		}
 	}

@@ -215,7 +215,7 @@ func (m *machine) Check() {
 			m.script.end = m.expects(j.parent, l)
 		}
 		require.NotEmpty(m.t, j.id, "%s does not say in what it goes on", j.parent.id)
-		m.script.follows(j.parent.home, j.parent.id, j.id)
+		m.script.follows(j)
 		m.jobs = append(m.jobs, j)
 	}
 	m.due = nil

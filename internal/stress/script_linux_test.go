@@ -73,9 +73,13 @@ func (s *script) chose(at, id string) {
 	s.wants(0)
 }
 
-// follows makes a variable of the id of the handoff that continues parent.
-func (s *script) follows(home, parent, id string) {
-	s.add("capture " + s.variable(id) + " git -C " + home + " log " + entries(parent, "%(trailers:key=Handoff-Next,valueonly,separator=)"))
+// follows makes a variable of the id of a handoff that continues another one.
+func (s *script) follows(j *job) {
+	log := entries("Id", j.parent.id, "%(trailers:key=Handoff-Next,valueonly,separator=)")
+	if j.parent.receipt == "acknowledged" {
+		log = entries("Parent", j.parent.id, "%(trailers:key=Handoff-Id,valueonly,separator=)")
+	}
+	s.add("capture " + s.variable(j.id) + " git -C " + j.parent.home + " log " + log)
 }
 
 func (s *script) variable(id string) string {
@@ -84,9 +88,9 @@ func (s *script) variable(id string) string {
 	return v
 }
 
-// entries returns the arguments of a git log that prints all entries of a handoff.
-func entries(id, format string) string {
-	return "--reverse --glob=" + lanes + "/* '--grep=^Handoff-Id: '" + id + " '--format=" + format + "'"
+// entries returns the arguments of a git log that prints all entries with the id of a handoff in a trailer.
+func entries(trailer, id, format string) string {
+	return "--reverse --glob=" + lanes + "/* '--grep=^Handoff-" + trailer + ": '" + id + " '--format=" + format + "'"
 }
 
 // expects returns what git should report about a handoff: its log at its home, and each ref to it.
@@ -116,7 +120,7 @@ func (m *machine) expects(j *job, l *life) (lines []string) {
 			}
 		}
 		lines = append(lines,
-			"exec git -C "+name+" log "+entries(j.id, only("Event")+"%an"), log,
+			"exec git -C "+name+" log "+entries("Id", j.id, only("Event")+"%an"), log,
 			"exec git -C "+name+" for-each-ref "+refs+"/*/"+j.id, there)
 	}
 	return lines

@@ -155,7 +155,7 @@ func (m *machine) ResumeAny(h *hand) {
 
 // step takes a step of a holder. It returns whether the step was taken.
 func (m *machine) step(h *hand, at string, j *job, event string, args ...string) bool {
-	holds := j.phase() == "held" && j.holder == at
+	holds := m.holds(at, j)
 	if !m.hidden(j) && (m.down == nil || j.phase() != "queued") {
 		// If this place ended the handoff in the same way before, the repeated command succeeds.
 		again := j.receipt == event && j.by == at && (event == "acknowledged" || event == "failed") ||
@@ -201,18 +201,39 @@ func (m *machine) Release(h *hand) {
 	}
 }
 
+// Ack ends a held handoff, and sometimes gives the files of this place back to the sender.
 func (m *machine) Ack(h *hand) {
 	at, j := m.held(h)
-	if m.step(h, at, j, "acknowledged", "ack", j.id) {
-		j.ended("acknowledged", at)
+	args := []string{"ack", j.id}
+	var answer *job
+	if m.holds(at, j) && !m.hidden(j) && h.n("answer", 4) == 0 {
+		answer = m.next(j, j.from, j.home, at)
+		answer.back = ""
+		args = append(args, m.carry(answer))
+	}
+	if !m.step(h, at, j, "acknowledged", args...) {
+		return
+	}
+	j.ended("acknowledged", at)
+	if answer != nil {
+		answer.offered()
+		m.due = append(m.due, answer)
 	}
 }
 
-// Fail ends a held handoff, or rejects an offered one.
+func (m *machine) holds(at string, j *job) bool { return j.phase() == "held" && j.holder == at }
+
+// Fail ends a held handoff, or rejects an offered one. Sometimes the files of this place go back with it.
 func (m *machine) Fail(h *hand) {
 	at, j := m.held(h)
 	me := m.agents[at]
 	args := []string{"fail", j.id, "--reason", "no"}
+	carries := j.carries
+	if m.holds(at, j) && !m.hidden(j) && j.back != "" && h.n("files", 4) == 0 {
+		again := &job{origin: at}
+		args = append(args, m.carry(again))
+		carries = again.carries
+	}
 	if j.phase() == "open" && j.to == me && !m.hidden(j) && j.reaches(at) {
 		if m.try(h, at, true, false, args...) {
 			m.failed(j, at)
@@ -221,6 +242,7 @@ func (m *machine) Fail(h *hand) {
 		return
 	}
 	if m.step(h, at, j, "failed", args...) {
+		j.carries = carries
 		m.failed(j, at)
 	}
 }
@@ -242,21 +264,40 @@ func (m *machine) failed(j *job, at string) {
 
 // follows returns the new handoff that continues j.
 func (m *machine) follows(j *job, to, home, at string) *job {
-	next := &job{born: m.born(), parent: j, from: m.agents[at], to: to, origin: at, dest: home, back: j.back, carries: j.carries, expires: m.clock.Add(7 * 24 * time.Hour)}
+	next := m.next(j, to, home, at)
 	next.offered()
 	m.due = append(m.due, next)
 	return next
+}
+
+// next returns a handoff that continues j, before it is offered.
+func (m *machine) next(j *job, to, home, at string) *job {
+	return &job{
+		born: m.born(), parent: j, from: m.agents[at], to: to, origin: at, dest: home,
+		back: j.back, carries: j.carries, expires: m.clock.Add(7 * 24 * time.Hour),
+	}
 }
 
 func (m *machine) Reroute(h *hand) {
 	j := m.job(h)
 	at, me := m.place(h)
 	to, home, target := m.address(h, at)
-	if m.hidden(j) || m.down != nil && home == hubName {
+	if m.hidden(j) {
 		return
 	}
-	holds := j.phase() == "held" && j.holder == at
+	holds := m.holds(at, j)
 	may := j.reaches(at) && (holds || j.mayWithdraw(me, m.clock))
+	if m.down != nil && home == hubName { // what it goes on as waits for the hub
+		r := m.run(at, "reroute", j.id, "--to", target)
+		if !may {
+			m.exits(r, 3, 4, 5, 8)
+			return
+		}
+		m.exits(r, 8)
+		j.ended("rerouted", at)
+		m.due = append(m.due, m.next(j, to, home, at))
+		return
+	}
 	if m.try(h, at, may, holds || j.origin == at || j.home == at, "reroute", j.id, "--to", target) {
 		j.ended("rerouted", at)
 		m.follows(j, to, home, at)
