@@ -11,6 +11,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/private"
+	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
@@ -124,9 +125,9 @@ func (hd *Handler) dropLost(ctx context.Context, id handoff.ID, step work.Step, 
 func (r *syncing) takeKept(ctx context.Context, h *work.Claim) (*Done, error) {
 	step := h.Pending
 	switch {
-	case step.Nonce == "":
-		// The step is about the offer: nobody had claimed it.
-		h = &work.Claim{ID: h.ID, Agent: h.Agent, Actor: h.Actor, Home: h.Home, Pending: step}
+	case step.Nonce == "", step.Event == record.Failed && !h.Held():
+		// The step is about the offer: nobody had claimed it, or the claim did not get to the hub.
+		h = &work.Claim{ID: h.ID, Agent: h.Agent, Actor: h.Actor, Home: h.Home, Nonce: step.Nonce, Pending: step}
 	case h.Nonce != step.Nonce:
 		return nil, fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s was lost", h.ID)
 	}
