@@ -60,11 +60,19 @@ func newMachine(t *judge, seed byte) *machine {
 	}
 	m.script.add(
 		"exec git init --quiet --bare hub.git", "exec git clone --quiet hub.git seed",
-		"exec git -C seed commit --quiet --allow-empty -m first", "exec git -C seed push --quiet origin HEAD:main")
+		"exec git -C seed commit --quiet --allow-empty -m first", "exec git -C seed push --quiet origin HEAD:main",
+		"exec git clone --quiet --bare hub.git other.git")
+	m.Fixture.Hub.Git(t, "clone", "--quiet", "--bare", ".", "../"+otherName)
 	m.time(time.Date(2026, 11, 19, 22, 0, 0, 0, time.UTC)) // the keys must be older than any clock
 	for _, name := range m.names {
 		m.script.add("exec git clone --quiet hub.git " + name)
 		m.places[name], m.kept[name] = m.Clone(t, name), map[*job]kept{}
+		for _, args := range [][]string{
+			{"remote", "add", "other", "../" + otherName}, {"config", "handoff.pull", "origin"}, {"config", "--add", "handoff.pull", "other"},
+		} {
+			m.script.add("exec git -C " + name + " " + strings.Join(args, " "))
+			m.places[name].Git(t, args...)
+		}
 		m.exits(m.run(name, "init", "--as", m.agents[name]), 0)
 	}
 	for _, name := range m.names {
@@ -152,7 +160,7 @@ func (m *machine) crash(h *hand, at string, args []string) gittest.Result {
 		m.script.killed(r, who, points[n-1])
 	}
 	m.t.Logf("%s: crashed: %s", m.script.command, r)
-	removeDeadLocks(m.t, m.Fixture, m.places["boss"], m.places["fixer"], m.places["twin"])
+	removeDeadLocks(m.t, m.Fixture, m.At(otherName), m.places["boss"], m.places["fixer"], m.places["twin"])
 	return r
 }
 
@@ -203,7 +211,7 @@ func (m *machine) Check() {
 		m.down()
 		defer func() { m.down = away(m.t, m.Fixture) }()
 	}
-	repos := []*gittest.Repo{m.Fixture.Hub}
+	repos := []*gittest.Repo{m.Fixture.Hub, m.At(otherName)}
 	for _, name := range m.names {
 		repos = append(repos, m.places[name])
 	}
@@ -287,7 +295,7 @@ func (m *machine) wind() {
 		}
 	}
 	m.Check()
-	repos := []*gittest.Repo{m.Fixture.Hub}
+	repos := []*gittest.Repo{m.Fixture.Hub, m.At(otherName)}
 	for _, name := range m.names {
 		repos = append(repos, m.places[name])
 		m.exits(m.run(name, "audit"), 0)
@@ -303,7 +311,7 @@ func (m *machine) wind() {
 	}
 }
 
-// Two agents take steps in three clones of a hub, in any order, while commands are killed, the hub goes away,
+// Two agents take steps in three clones of two hubs, in any order, while commands are killed, a hub goes away,
 // clocks jump and repositories are tidied up. The repositories must always agree with the model. For a longer
 // run:
 // go test -rapid.checks=100 -rapid.steps=100 -run AnyOrder.

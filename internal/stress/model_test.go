@@ -2,7 +2,13 @@ package stress
 
 import "time"
 
-const hubName = "hub.git"
+// The two hubs. Only the first one ever goes away.
+const (
+	hubName   = "hub.git"
+	otherName = "other.git"
+)
+
+func isHub(home string) bool { return home == hubName || home == otherName }
 
 // job models one handoff by the rules of its life alone. It knows nothing of refs, commits and clones.
 type job struct {
@@ -64,7 +70,7 @@ func (j *job) mayClaim(place, agent string, now time.Time, byID, late bool) bool
 }
 
 // reaches reports whether a place can reach the home.
-func (j *job) reaches(place string) bool { return j.home == hubName || j.home == place }
+func (j *job) reaches(place string) bool { return isHub(j.home) || j.home == place }
 
 func (j *job) claimed(place string, now time.Time, lease time.Duration) {
 	if j.holder == place {

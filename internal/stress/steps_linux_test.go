@@ -52,14 +52,20 @@ func (m *machine) held(h *hand) (at string, j *job) {
 }
 
 // hidden reports whether the home of a handoff is out of reach now.
-func (m *machine) hidden(j *job) bool { return m.down != nil && j.home == hubName }
+func (m *machine) hidden(j *job) bool { return m.waits(j.home) }
 
-// address draws a receiver: an agent at the hub, or the agent of the place itself.
+// waits reports whether what goes to this home waits for it.
+func (m *machine) waits(home string) bool { return m.down != nil && home == hubName }
+
+// address draws a receiver: an agent at one of the hubs, or the agent of the place itself.
 func (m *machine) address(h *hand, at string) (agent, home, arg string) {
 	if h.n("here", 4) == 0 {
 		return m.agents[at], at, m.agents[at]
 	}
 	agent = pick(h, "to", "boss", "fixer")
+	if h.n("hub", 4) == 0 {
+		return agent, otherName, agent + "@other"
+	}
 	return agent, hubName, agent + "@origin"
 }
 
@@ -78,12 +84,12 @@ func (m *machine) Emit(h *hand) {
 	if h.n("snapshot", 3) == 0 {
 		args = append(args, m.carry(j))
 	}
-	queue := home == hubName && h.n("queue", 4) == 0
+	queue := isHub(home) && h.n("queue", 4) == 0
 	if queue {
 		args = append(args, "--queue")
 	}
 	m.jobs = append(m.jobs, j)
-	if m.down != nil && home == hubName && !queue {
+	if m.waits(home) && !queue {
 		r := m.run(at, args...)
 		m.exits(r, 8)
 		j.id = strings.TrimSpace(r.Stdout)
@@ -156,7 +162,7 @@ func (m *machine) ResumeAny(h *hand) {
 // step takes a step of a holder. It returns whether the step was taken.
 func (m *machine) step(h *hand, at string, j *job, event string, args ...string) bool {
 	holds := m.holds(at, j)
-	if !m.hidden(j) && (m.down == nil || j.phase() != "queued") {
+	if !m.hidden(j) && (!m.waits(j.dest) || j.phase() != "queued") {
 		// If this place ended the handoff in the same way before, the repeated command succeeds.
 		again := j.receipt == event && j.by == at && (event == "acknowledged" || event == "failed") ||
 			event == "failed" && m.kept[at][j].rejects && m.rejected(at, j.id)
@@ -287,9 +293,9 @@ func (m *machine) Reroute(h *hand) {
 	}
 	holds := m.holds(at, j)
 	may := j.reaches(at) && (holds || j.mayWithdraw(me, m.clock))
-	if m.down != nil && home == hubName { // what it goes on as waits for the hub
+	if m.waits(home) { // what it goes on as waits for the hub
 		r := m.run(at, "reroute", j.id, "--to", target)
-		if !may {
+		if !may || handoffID.FindString(r.Stdout) == "" && j.origin != at && j.home != at {
 			m.exits(r, 3, 4, 5, 8)
 			return
 		}
@@ -308,7 +314,7 @@ func (m *machine) Revoke(h *hand) {
 	j := m.job(h)
 	at, me := m.place(h)
 	queued := j.phase() == "queued"
-	may := !m.hidden(j) && (j.reaches(at) && j.mayWithdraw(me, m.clock) || queued && j.origin == at && m.down == nil)
+	may := !m.hidden(j) && (j.reaches(at) && j.mayWithdraw(me, m.clock) || queued && j.origin == at && !m.waits(j.dest))
 	if !m.try(h, at, may, j.origin == at || j.home == at, "revoke", j.id) {
 		return
 	}
@@ -321,23 +327,20 @@ func (m *machine) Revoke(h *hand) {
 
 func (m *machine) Sync(h *hand) {
 	at, _ := m.place(h)
-	if m.down != nil {
-		r := m.run(at, "sync")
-		m.exits(r, 0, 5, 8)
-		return
-	}
 	m.synced(at)
 }
 
-// synced runs sync and takes the kept steps of a place in the model. Waiting handoffs are delivered.
+// synced runs sync and takes the kept steps of a place in the model. Waiting handoffs are delivered. What a hub that
+// is away keeps waiting stays.
 func (m *machine) synced(at string) {
 	r := m.run(at, "sync")
 	dropped := false
 	for _, j := range m.jobs {
 		step, ok := m.kept[at][j]
-		if !ok {
+		if !ok || m.hidden(j) {
 			continue
 		}
+		delete(m.kept[at], j)
 		stands := j.phase() == "held" && j.holder == at && j.claim == step.claim
 		if step.rejects {
 			stands = j.phase() == "open"
@@ -361,13 +364,16 @@ func (m *machine) synced(at string) {
 			j.ended(step.event, at)
 		}
 	}
-	clear(m.kept[at])
 	for _, j := range m.jobs {
-		if j.phase() == "queued" && j.origin == at {
+		if j.phase() == "queued" && j.origin == at && !m.waits(j.dest) {
 			j.offered()
 		}
 	}
 	switch {
+	case m.down != nil:
+		m.exits(r, 0, 5, 8)
+		m.lost[at] = m.lost[at] || dropped
+		return
 	case dropped:
 		m.exits(r, 5)
 	case m.lost[at]:
@@ -403,12 +409,12 @@ func (m *machine) GC(h *hand) {
 
 // Upkeep runs the maintenance that git starts by itself, and that people run.
 func (m *machine) Upkeep(h *hand) {
-	where, gits := m.names, [][]string{{"gc", "--quiet", "--prune=now"}, {"pack-refs", "--all"}}
+	where, gits := append([]string{otherName}, m.names...), [][]string{{"gc", "--quiet", "--prune=now"}, {"pack-refs", "--all"}}
 	if m.down == nil {
 		where = append([]string{hubName}, where...)
 	}
 	at := pick(h, "where", where...)
-	if m.down == nil && at != hubName {
+	if m.down == nil && !isHub(at) {
 		gits = append(gits, []string{"fetch", "--prune", "--quiet"})
 	}
 	args := pick(h, "git", gits...)
