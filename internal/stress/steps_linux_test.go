@@ -186,6 +186,9 @@ func (m *machine) step(h *hand, at string, j *job, event string, args ...string)
 	case r.Code == 8 && event == "failed" && j.to == m.agents[at] && strings.Contains(r.Stderr, "is kept"):
 		m.kept[at][j] = kept{event: event, rejects: true}
 	case r.Code == 8:
+		if event != "progressed" && strings.Contains(r.Stderr, "is kept") {
+			delete(m.kept[at], j) // an end on a claim that nobody has seen replaces a rejection
+		}
 		m.lost[at] = true
 	case j.receipt != event || j.by != at:
 		m.exits(r, 3, 4, 5) // 4: another agent's handoff
