@@ -35,7 +35,7 @@ var ofWork = []mutant{
 	without("a failure without a claim that its home has seen rejects the offer", "internal/lifecycle/end.go",
 		`if errors.Is(err, ErrUnseen) {`, `if false {`, inScript+"ack_unseen"),
 	without("a kept failure rejects the offer although its claim is given up", "internal/app/hubsync/kept.go",
-		`case step.Nonce == "", step.Event == record.Failed && !h.Held():`, `case step.Nonce == "", step.Event == record.Failed && h.Held():`, inScript+"fail_unseen"),
+		`h.Pending.Event == record.Failed && !h.Held()`, `h.Pending.Event == record.Failed && h.Held()`, inScript+"fail_unseen"),
 	without("a claim that may still get to its hub is remembered", "internal/app/finish/finish.go",
 		`case errors.Is(err, lifecycle.ErrUnseen) &&`, `case false &&`, inScript+"ack_unseen"),
 	without("a claim that was not seen at its hub can be given up", "internal/app/finish/finish.go",

@@ -35,11 +35,11 @@ func (r *syncing) syncSteps(ctx context.Context) ([]Done, error) {
 	steps := make([]*outcome, len(waiting))
 	var tasks []func(context.Context)
 	for i, h := range waiting {
-		step, o := *h.Pending, &outcome{}
+		step, about, o := *h.Pending, isAboutOffer(h), &outcome{}
 		steps[i] = o
 		tasks = append(tasks, func(ctx context.Context) {
 			o.done, o.err = r.takeKept(ctx, h)
-			o.err = r.dropLost(ctx, h.ID, step, o.err)
+			o.err = r.dropLost(ctx, h.ID, step, about, o.err)
 		})
 	}
 	crossrepo.Together(ctx, append(tasks, r.alongside(waiting)...))
@@ -102,11 +102,17 @@ func (r *syncing) alongside(steps []*work.Claim) []func(context.Context) {
 	return tasks
 }
 
+// isAboutOffer reports whether a kept step rejects an offer: nobody had claimed it, or the claim did not get to the hub
+// and was given up.
+func isAboutOffer(h *work.Claim) bool {
+	return h.Pending.Nonce == "" || h.Pending.Event == record.Failed && !h.Held()
+}
+
 // dropLost drops a step which can never be taken: the agent may not reject, or the handoff never
 // reached its hub. Otherwise each sync would report it.
-func (hd *Handler) dropLost(ctx context.Context, id handoff.ID, step work.Step, err error) error {
+func (hd *Handler) dropLost(ctx context.Context, id handoff.ID, step work.Step, aboutOffer bool, err error) error {
 	if fault.CodeOf(err) != fault.Conflict &&
-		(step.Nonce != "" || !fault.Is(err, fault.UntrustedKey) && !fault.Is(err, fault.UnknownHandoff)) {
+		(!aboutOffer || !fault.Is(err, fault.UntrustedKey) && !fault.Is(err, fault.UnknownHandoff)) {
 		return err
 	}
 	derr := hd.Claims.Update(ctx, id, func(stored *work.Claim) error {
@@ -125,9 +131,8 @@ func (hd *Handler) dropLost(ctx context.Context, id handoff.ID, step work.Step, 
 func (r *syncing) takeKept(ctx context.Context, h *work.Claim) (*Done, error) {
 	step := h.Pending
 	switch {
-	case step.Nonce == "", step.Event == record.Failed && !h.Held():
-		// The step is about the offer: nobody had claimed it, or the claim did not get to the hub.
-		h = &work.Claim{ID: h.ID, Agent: h.Agent, Actor: h.Actor, Home: h.Home, Nonce: step.Nonce, Pending: step}
+	case isAboutOffer(h):
+		h = &work.Claim{ID: h.ID, Agent: h.Agent, Actor: h.Actor, Home: h.Home, Pending: step}
 	case h.Nonce != step.Nonce:
 		return nil, fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s was lost", h.ID)
 	}

@@ -31,13 +31,13 @@ func TestDropsNoNewerStep(t *testing.T) {
 	}
 	lost := fault.New(fault.Conflict, fault.NotHolder, "the claim was lost")
 	first, second := put("n1"), put("n2")
-	require.ErrorContains(t, hd.dropLost(t.Context(), id, first, lost), "dropped the queued step")
+	require.ErrorContains(t, hd.dropLost(t.Context(), id, first, false, lost), "dropped the queued step")
 	kept, err := hd.Claims.Pending(id)
 	require.NoError(t, err)
 	require.NotNil(t, kept)
 	assert.Equal(t, "n2", kept.Nonce)
 
-	require.ErrorContains(t, hd.dropLost(t.Context(), id, second, lost), "dropped the queued step")
+	require.ErrorContains(t, hd.dropLost(t.Context(), id, second, false, lost), "dropped the queued step")
 	kept, err = hd.Claims.Pending(id)
 	require.NoError(t, err)
 	assert.Nil(t, kept)
