@@ -138,7 +138,7 @@ func (by *Author) checkHeld(s *State, h ClaimProof) error {
 	switch {
 	case s.Claim == nil:
 		refusal := fault.As(errNotHeld(s))
-		if !slices.ContainsFunc(s.Entries, func(e *Entry) bool { return e.Record().Nonce == h.Nonce }) {
+		if !Shows(s, h.Nonce) {
 			refusal.Err = ErrUnseen
 		}
 		return refusal

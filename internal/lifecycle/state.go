@@ -137,6 +137,11 @@ func (s *State) Progressed(claim string, nonces ...string) bool {
 	})
 }
 
+// Shows reports whether the lane has an entry with a nonce, such as that of a claim.
+func Shows(s *State, nonce string) bool {
+	return slices.ContainsFunc(s.Entries, func(e *Entry) bool { return e.Record().Nonce == nonce })
+}
+
 // Rejected reports whether this key ended the handoff as an unwanted offer.
 func (s *State) Rejected(kid string) bool {
 	r := s.Receipt

@@ -107,14 +107,14 @@ func (f *Handler) tookBefore(h *work.Claim, step work.Step, s *lifecycle.State) 
 	if step.Event == record.Progressed {
 		return s.Progressed(h.Nonce, step.Entry)
 	}
-	return s.Took(step.Event, h.Nonce, h.Key) || f.rejected(h, s)
+	return s.Took(step.Event, h.Nonce, h.Key) || step.Event == record.Failed && f.rejected(h, s)
 }
 
-// rejected reports whether a receipt is that of a rejection kept here. A rejection names no
-// claim, so the signing key decides.
+// rejected reports whether a receipt is that of a rejection kept here: of a failure without a claim, or with one that
+// its home has not seen. A rejection names no claim, so the signing key decides.
 func (f *Handler) rejected(h *work.Claim, s *lifecycle.State) bool {
 	kept, err := f.Claims.Pending(h.ID)
-	return err == nil && kept != nil && kept.Nonce == "" && s.Rejected(f.Engine.Author.Signer.KID())
+	return err == nil && kept != nil && kept.Event == record.Failed && !lifecycle.Shows(s, kept.Nonce) && s.Rejected(f.Engine.Author.Signer.KID())
 }
 
 // keep records a step to wait for its hub.
