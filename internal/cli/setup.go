@@ -188,15 +188,15 @@ func (c *setupCommand) offer(r *agentsetup.Request) error {
 	}
 	say := "nothing to write"
 	if written(changes) != "" {
-		say = "nothing was written; to write it, run: " + c.again(present).String()
+		say = "nothing was written; to write it, run: " + commandFor(c.app, c.again(present)...)
 	}
 	c.Say("githandoff: %s", say)
 	return nil
 }
 
-// again returns the command that sets up some agents as this one is asked to.
-func (c *setupCommand) again(clients []string) fault.Hint {
-	args := slices.Clone(clients)
+// again returns the arguments that set up some agents as this command is asked to.
+func (c *setupCommand) again(clients []string) []string {
+	args := append([]string{"setup"}, clients...)
 	if len(c.with) > 0 {
 		args = append(args, "--with", strings.Join(c.with, ","))
 	}
@@ -209,7 +209,10 @@ func (c *setupCommand) again(clients []string) fault.Hint {
 	if len(c.without) > 0 {
 		args = append(args, "--without", strings.Join(c.without, ","))
 	}
-	return agentsetup.Command(c.project, args...)
+	if c.project {
+		args = append(args, "--project")
+	}
+	return args
 }
 
 // change prints what it changed after it changed it: a reader of the diffs that leaves early, such as

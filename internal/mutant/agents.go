@@ -250,6 +250,8 @@ var ofAgents = []mutant{
 		`append(r.Present(), rec.clients(r)...)`, `append(r.Present(), rec.clients(r)[:0]...)`, inScript+"setup_agents"),
 	without("a project is not asked for what only a user can set up", "internal/app/agentsetup/check.go",
 		` || client == "cursor" && r.Project`, ``, inScript+"setup_project"),
+	without("the command that writes what setup lists is for the same directory", "internal/cli/setup.go",
+		`commandFor(c.app, c.again(present)...)`, `fault.Arg(append([]string{"githandoff"}, c.again(present)...)...)`, inScript+"setup_project"),
 	without("lost hooks are named whichever parts are left out", "internal/app/agentsetup/check.go",
 		`one.Clients, one.Without, one.With = []string{client}, []string{Skill}, nil`, `one.Clients = []string{client}`, inScript+"setup_hooked"),
 	without("entries that an older setup wrote are replaced", "internal/app/agentsetup/setup.go",
