@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -47,13 +48,17 @@ func HooksDir(ctx context.Context, repo *refs.Repo) (dir, scope string, err erro
 // relative: the top of the work tree, or a bare repository.
 func whereHooksRun(repo *refs.Repo) *gitexec.Runner {
 	env := append(slices.Clone(repo.Runner.Env), "GIT_DIR="+repo.GitDir)
+	top := repo.Worktree
+	if top == "" && filepath.Base(repo.GitDir) == ".git" && repo.Config.Get("core.worktree") == "" {
+		top = filepath.Dir(repo.GitDir) // the command was started in the git directory
+	}
 	switch {
 	case repo.Bare:
 		return &gitexec.Runner{Dir: repo.GitDir, Env: env, Limit: repo.Runner.Limit}
-	case repo.Worktree != "":
-		return &gitexec.Runner{Dir: repo.Worktree, Env: append(env, "GIT_WORK_TREE="+repo.Worktree), Limit: repo.Runner.Limit}
+	case top != "":
+		return &gitexec.Runner{Dir: top, Env: append(env, "GIT_WORK_TREE="+top), Limit: repo.Runner.Limit}
 	}
-	return repo.Runner // in the git directory of a work tree
+	return repo.Runner // in the git directory of a linked work tree or of a submodule
 }
 
 // hookCommands is the first git that runs hooks from its configuration.
