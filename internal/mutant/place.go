@@ -101,6 +101,8 @@ var ofPlace = []mutant{
 		`d.repo.Unset(c.key, value, `, `d.repo.Unset(c.key, "", `, inScript+"doctor_settings"),
 	without("a variable that leads to no repository is named", "internal/refs/discover.go",
 		`name := range []string{"GIT_DIR", "GIT_COMMON_DIR"}`, `name := range []string{"GIT_DIR"}[:0]`, inScript+"status_git_dir"),
+	without("no hint lets git crash at a line without a value", "internal/refs/config.go",
+		`return alone[source]`, `return false`, inScript+"doctor_settings"),
 	without("a setting is removed from the file that has it", "internal/refs/config.go",
 		`file = []string{"--file", name}`, `file = nil`, inScript+"doctor_remotes"),
 	without("a hook of the configuration that was switched off calls nothing", "internal/gitconfig/hooksdir.go",

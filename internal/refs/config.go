@@ -34,15 +34,22 @@ type settings struct {
 // settingsList is the output of "git config -z --list --show-origin": pairs of source and setting.
 type settingsList string
 
-// sources returns where a setting comes from; with a value, where that line of it does.
+// sources returns where a setting comes from; with a value, where that line of it does. It leaves out a file that also
+// has the key alone: a git that looks for a value there crashes, and leaves its lock behind.
 func (l settingsList) sources(key, value string) map[string]bool {
-	found := map[string]bool{}
+	found, alone := map[string]bool{}, map[string]bool{}
 	fields := strings.Split(string(l), "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
-		if name, text, _ := strings.Cut(fields[i+1], "\n"); name == key && (value == "" || value == text) {
+		name, text, valued := strings.Cut(fields[i+1], "\n")
+		switch {
+		case name != key:
+		case value == "" || valued && value == text:
 			found[fields[i]] = true
+		case !valued:
+			alone[fields[i]] = true
 		}
 	}
+	maps.DeleteFunc(found, func(source string, _ bool) bool { return alone[source] })
 	return found
 }
 
