@@ -67,7 +67,9 @@ var tokens = [...]token{
 	{rule: "groq-key", prefix: "gsk_", tail: alnum, length: 40},
 	{rule: "huggingface-token", prefix: "hf_", tail: alnum, length: 30},
 	{rule: "invitation", prefix: "PAIR1", tail: upper, length: 40}, // join takes capitals as well
+	{rule: "invitation", prefix: "Pair1", tail: base32, length: 40},
 	{rule: "invitation", prefix: "TEAM1", tail: upper, length: 40},
+	{rule: "invitation", prefix: "Team1", tail: base32, length: 40},
 	{rule: "invitation", prefix: "pair1", tail: base32, length: 40},
 	{rule: "invitation", prefix: "team1", tail: base32, length: 40},
 	{rule: "langsmith-key", prefix: "lsv2_pt_", tail: lowerHex + "_", length: 40},

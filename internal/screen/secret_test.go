@@ -57,7 +57,7 @@ func TestSecret(t *testing.T) {
 		"e2b-key":           {"e2b_" + hex + hex[:8]},
 		"figma-token":       {"figd_" + mixed[:40]},
 		"fly-token":         {"FlyV1 fm2_" + mixed + mixed + "=", "fo1_" + mixed[:43]},
-		"invitation":        {"pair1" + strings.Repeat("jmhmrxpc3t", 5), "githandoff join team1" + strings.Repeat("vjvlj7cbq6", 6), "PAIR1" + strings.Repeat("JMHMRXPC3T", 5)},
+		"invitation":        {"pair1" + strings.Repeat("jmhmrxpc3t", 5), "githandoff join team1" + strings.Repeat("vjvlj7cbq6", 6), "PAIR1" + strings.Repeat("JMHMRXPC3T", 5), "Team1" + strings.Repeat("vjvlj7cbq6", 6)},
 		"langsmith-key":     {"lsv2_pt_" + hex + "_" + hex[:10], "lsv2_sk_" + hex + "_" + hex[:10]},
 		"netlify-token":     {"nfp_" + mixed[:36]},
 		"new-relic-key":     {"NRAK-" + strings.ToUpper(mixed[:27])},
