@@ -158,6 +158,8 @@ var ofWork = []mutant{
 		`err = f.ErrQueued()`, `err = nil`, inScript+"emit_advice"),
 	without("nobody decides a handoff that waits in the outbox", "internal/app/decide/decide.go",
 		`if c.State.Phase() == lifecycle.Absent && f.Queued() {`, `if false {`, inScript+"emit_queued_steps"),
+	without("a handoff may follow from one that waits in the outbox", "internal/app/emit/follow.go",
+		`to := f.Place().Agent`, `to := f.State.To`, inScript+"emit_queued_steps"),
 	without("verify proves a handoff that waits in the outbox", "internal/app/inspect/inspect.go",
 		`return h.Verifier.VerifyQueued(ctx, f.Home, f.Item.Ref)`, `_ = ctx`, inScript+"emit_queued_steps"),
 	without("no authority is given to a handoff that waits in the outbox", "internal/app/move/move.go",

@@ -83,7 +83,7 @@ func (s *Handler) ancestor(ctx context.Context, arg string) (env *handoff.Envelo
 		}
 		return v.Envelope(), v.Sealed(), nil
 	}
-	to := f.State.To
+	to := f.Place().Agent
 	if f.State.Offer != nil {
 		to = f.State.Offer.To // a route does not move what was sent
 	}
